@@ -40,6 +40,8 @@ class Mark(Tag, enum.Enum):
     FROM_ZERO = "from zero"
     # It is only run for inputs that have elements.
     NOT_EMPTY = "asked"
+    # It is between a transposition and a product, which must not become one where they are empty.
+    KEPT_APART = "kept apart"
     # It joins pieces whose sizes were compared.
     COMPARED = "compared"
     # It is an extreme of numbers without NaN, or NaN is handled elsewhere.

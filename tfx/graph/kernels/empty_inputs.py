@@ -275,14 +275,19 @@ def _keep_apart(out: Graph, node: Node) -> bool:
     if not any(apart):
         return False
     write = ReplacementBuilder(out, node)
-    given = [
-        write.Reshape(v, write.Shape(v), allowzero=1) if hide else v
-        for v, hide in zip(operands, apart, strict=True)
-    ]
-    for new, old in zip(given, operands, strict=True):
-        new.shape = old.shape
-    write.MatMul(*given)
+    write.MatMul(
+        *[keep_apart(write, v) if hide else v for v, hide in zip(operands, apart, strict=True)]
+    )
     return write.finish()
+
+
+def keep_apart(write: ReplacementBuilder, value: Value) -> Value:
+    """A transposed operand of a product that ONNX Runtime's optimizer leaves transposed."""
+    hidden = write.Reshape(value, write.Shape(value), allowzero=1)
+    hidden.shape = value.shape
+    assert hidden.node is not None
+    hidden.node.tag = Mark.KEPT_APART
+    return hidden
 
 
 def _is_fused(value: Value) -> bool:

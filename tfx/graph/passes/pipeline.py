@@ -268,7 +268,7 @@ CPU_PLAN = Pipeline(
         ),
         Pass(
             "quick kernels",
-            lambda g, _: choose_quick_kernels(g),
+            lambda g, _: remove_dead_nodes(choose_quick_kernels(g)),
             requires=frozenset({Claim.KERNELS}),
             breaks=EVERYTHING - {Claim.KERNELS},
             saved=False,

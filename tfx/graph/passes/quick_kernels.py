@@ -8,15 +8,21 @@ Measured on 1.32, two cores:
   two axes that does not look like a matrix: 6.4 ms for 1x1x1024x2048, 1.4 as a matrix.
 - ``Sign`` of what ``Relu`` made, as in its gradient: 2.6 ms for 3.7 million elements, where a
   comparison and a cast take 0.7 ms.
+- A product of a batch of matrices of unknown size, of which one is transposed, is kept from ONNX
+  Runtime's kernel for both, which does not bear empty ones. Asking first takes 0.4 us; attention's
+  gradient by its values, 32x6x127x127 by 32x6x127x32, takes 2.7 ms in place of 5.7.
 """
 
 from __future__ import annotations
 
 import math
 
+from tfx.graph.control import ELSE, THEN
 from tfx.graph.ir import Graph, Node, Value
+from tfx.graph.kernels.empty_inputs import keep_apart
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.tags import Mark
 
 # Elements from which two transpositions are faster than one.
 _LEAST = 4096
@@ -29,15 +35,50 @@ def choose_quick_kernels(graph: Graph) -> Graph:
 
 
 class _QuickKernels(Rewriter):
+    def __init__(self) -> None:
+        super().__init__()
+        # Transpositions by the ids of their results, and of what keeps those apart from products.
+        self._turned: dict[int, Node] = {}
+        self._kept: dict[int, Node] = {}
+
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         x = inputs[0] if inputs else None
         if node.tag is None and x is not None:
             current = node.replaced(inputs)
-            if node.op == "Transpose" and _of_matrices(out, current, x):
+            if node.op == "Transpose" and "perm" in node.attrs:
+                self._turned[id(node.outputs[0])] = current
+                if _of_matrices(out, current, x):
+                    return
+            if node.op == "MatMul" and self._of_transposed(out, current):
                 return
             if node.op == "Sign" and _of_rectified(out, current, x):
                 return
+        elif node.tag is Mark.KEPT_APART and id(x) in self._turned:
+            self._kept[id(node.outputs[0])] = self._turned[id(x)]
         super().rewrite(node, inputs, out)
+
+    def _of_transposed(self, out: Graph, node: Node) -> bool:
+        """In one branch as one operator, in the other one, for matrices without elements, apart."""
+        turned = [self._kept.get(id(v)) for v in node.inputs]
+        place, transposition = next(((i, t) for i, t in enumerate(turned) if t), (0, None))
+        if transposition is None:
+            return False
+        write = ReplacementBuilder(out, node)
+        axis = transposition.attrs["perm"][-1 - place]
+        size = write.Shape(transposition.inputs[0], start=axis, end=axis + 1)
+        some = write.Squeeze(write.Greater(size, write.ints([0])))
+        branches = {}
+        for name, apart in ((THEN, False), (ELSE, True)):
+            branch = branches[name] = Graph(f"{node.name}_{'apart' if apart else 'at_once'}", out)
+            inside = ReplacementBuilder(branch, node)
+            given = list(node.inputs)
+            for i, before in enumerate(turned):
+                if before is not None:
+                    again = inside.apply("Transpose", before.inputs, before.attrs)
+                    given[i] = keep_apart(inside, again) if apart else again
+            branch.outputs = [inside.MatMul(*given)]
+        write.apply_bodies("If", (some,), branches, node.outputs[0])
+        return write.finish()
 
 
 def _of_rectified(out: Graph, node: Node, x: Value) -> bool:

@@ -64,3 +64,22 @@ def test_infinity_behind_a_flat_part_is_what_tensorflow_has():
     seed = tf.fill([3], np.float32(np.inf))
     np.testing.assert_array_equal(tape.gradient(y, x, seed), [np.nan, np.inf, np.inf])
     np.testing.assert_array_equal(tape.gradient(z, x, seed), [np.nan, np.inf, np.nan])
+
+
+@pytest.mark.parametrize("side", ["left", "right", "both"])
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_products_of_transposed_matrices_of_unknown_size(side, size):
+    def product(a, b):
+        turned = [tf.linalg.matrix_transpose(x) for x in (a, b)]
+        return tf.matmul(a if side == "right" else turned[0], b if side == "left" else turned[1])
+
+    f = tf.function(product, input_signature=[tf.TensorSpec([None, None, None])] * 2)
+    nodes = tuned(f)
+    assert [n.op for n in nodes] == ["Shape", "Greater", "Squeeze", "If"]
+    rng = np.random.default_rng(size)
+    a = rng.standard_normal((2, 5, size) if side == "right" else (2, size, 5)).astype(np.float32)
+    b = rng.standard_normal((2, size, 4) if side == "left" else (2, 4, size)).astype(np.float32)
+    expected = (a if side == "right" else a.swapaxes(1, 2)) @ (
+        b if side == "left" else b.swapaxes(1, 2)
+    )
+    assert_close(f(a, b), expected)
