@@ -59,19 +59,22 @@ class _QuickKernels(Rewriter):
 
     def _of_transposed(self, out: Graph, node: Node) -> bool:
         """In one branch as one operator, in the other one, for matrices without elements, apart."""
-        turned = [self._kept.get(id(v)) for v in node.inputs]
+        operands = [v for v in node.inputs if v is not None]
+        turned = [self._kept.get(id(v)) for v in operands]
         place, transposition = next(((i, t) for i, t in enumerate(turned) if t), (0, None))
         if transposition is None:
             return False
         write = ReplacementBuilder(out, node)
         axis = transposition.attrs["perm"][-1 - place]
-        size = write.Shape(transposition.inputs[0], start=axis, end=axis + 1)
+        source = transposition.inputs[0]
+        assert source is not None
+        size = write.Shape(source, start=axis, end=axis + 1)
         some = write.Squeeze(write.Greater(size, write.ints([0])))
         branches = {}
         for name, apart in ((THEN, False), (ELSE, True)):
             branch = branches[name] = Graph(f"{node.name}_{'apart' if apart else 'at_once'}", out)
             inside = ReplacementBuilder(branch, node)
-            given = list(node.inputs)
+            given = list(operands)
             for i, before in enumerate(turned):
                 if before is not None:
                     again = inside.apply("Transpose", before.inputs, before.attrs)
