@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from tfx.core.dims import Dim, RawShape, is_automatic_dim
+from tfx.core.dims import Dim
 
 _Kind = Literal["product", "sum", "broadcast", "slice", "rest", "window"]
 _parts: dict[str, tuple[_Kind, tuple[Dim, ...]]] = {}
@@ -38,18 +38,18 @@ def opaque_dim(dim: Dim) -> Dim:
     return f"'{dim}" if is_derived_dim(dim) else dim
 
 
-def captured_dims(dims: RawShape) -> RawShape:
-    """The sizes of a tensor that a function captures, apart from those of its arguments.
+def names_in(dims: Iterable[Dim]) -> set[str]:
+    """The names among dimensions, and those that derived ones depend on.
 
-    Two that have one name in this call may be different in another call of the same trace.
+    Example:
+        >>> sorted(names_in([3, None, sum_dim(["time", 1])]))
+        ['(1+time).', 'time']
     """
-    if dims is None or str not in map(type, dims):
-        return dims
-    return tuple([_captured(d) if type(d) is str else d for d in dims])
-
-
-def _captured(name: str) -> str:
-    return f'"{name}' if is_automatic_dim(name) else f'"{name}.'
+    found = set[str]()
+    for dim in dims:
+        if type(dim) is str and dim not in found:
+            found |= {dim, *names_in(_parts[dim][1] if dim in _parts else ())}
+    return found
 
 
 def product_dim(dims: Iterable[Dim]) -> Dim:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tfx.core.dim_names import captured_dims
 from tfx.core.errors import FailedPreconditionError, LeakedTensorError
 from tfx.core.source import SourceLocation
 from tfx.framework.context import current
@@ -120,8 +119,6 @@ class FuncGraph(GraphApi):
     names_constants = False
     named_after_calls = True
     is_element = False
-    # What is traced here is called for one set of arguments only, with what it captures.
-    serves_one_call = False
     shared_name: Place | None = None
 
     def __init__(self, name: str = "graph", parent: FuncGraph | None = None) -> None:
@@ -280,11 +277,8 @@ class FuncGraph(GraphApi):
             return known[1]
         self.check_reach(tensor)
         outer = tensor._symbol
-        shape, dims = outer.shape, outer.dims
-        if not self.serves_one_call:
-            shape, dims = captured_dims(shape), captured_dims(dims)
-        value = self.graph.add_input(outer.name, outer.dtype, shape)
-        value.dims = dims
+        value = self.graph.add_input(outer.name, outer.dtype, outer.shape)
+        value.dims = outer.dims
         self.captured[id(tensor)] = (tensor, value)
         return value
 

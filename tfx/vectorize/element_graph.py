@@ -24,7 +24,6 @@ class ElementGraph(FuncGraph):
     """
 
     is_element = True
-    serves_one_call = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name, parent=current().graph)

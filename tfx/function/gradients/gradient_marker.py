@@ -42,8 +42,6 @@ class GradientGraph(FuncGraph):
         known: Tensors of the enclosing graph by which its tapes know variables.
     """
 
-    serves_one_call = True
-
     def __init__(self, name: str, parent: FuncGraph, known: Sequence[Tensor] = ()) -> None:
         super().__init__(name, parent)
         self._outer = parent

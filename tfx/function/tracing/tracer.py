@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfx.core.dim_names import names_in
 from tfx.core.errors import FailedPreconditionError
 from tfx.core.source import user_frame
 from tfx.framework import deferred_restores
@@ -26,6 +27,7 @@ from tfx.function.tracing.retracing import History
 from tfx.function.tracing.trace import Trace
 from tfx.function.tracing.trace_cache import Entry, TraceCache
 from tfx.function.tracing.trace_key import TraceKey, key_accepts, with_shapes
+from tfx.graph.ir import RawDim
 from tfx.runtime.fork_safe_locks import fork_safe
 
 # One for all functions: two that call each other, traced from two threads, would wait forever.
@@ -118,7 +120,8 @@ class Tracer:
     def _general(self, key: Any, pattern: Any, graph: FuncGraph | None) -> Entry | None:
         """An existing trace for more general shapes; remembered under this key."""
         for entry in reversed(self.cache.entries()):
-            if key_accepts(pattern, entry.pattern, {}) and _is_good_in(entry.concrete, graph):
+            sizes = _sizes_captured(entry.concrete)
+            if key_accepts(pattern, entry.pattern, sizes) and _is_good_in(entry.concrete, graph):
                 self.cache.alias(key, entry)
                 return entry
         return None
@@ -210,6 +213,12 @@ class Tracer:
         trace = Trace(function, self._name, self._parameters, arguments, given, shapes)
         trace.func_graph.graph.fuses = self._fuses
         return trace
+
+
+def _sizes_captured(concrete: ConcreteFunction) -> dict[str, RawDim]:
+    """The names in the shapes of captured tensors, which stand for what they stood for."""
+    captured = concrete.graph.captured.values()
+    return {n: n for _, inner in captured for n in names_in(inner.shape or ())}
 
 
 def _is_good_in(concrete: ConcreteFunction, graph: FuncGraph | None) -> bool:
