@@ -77,6 +77,9 @@ help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 .PHONY: demo
+wheels: $(STAMPS)/python ## build wheels for all platforms into dist/
+	@$(BIN)/python tools/build_wheels.py dist
+
 demo: $(STAMPS)/demo $(KERNELS) ## train a digit classifier, save it, and use it from new processes
 	@$(BIN)/python -m tfx.model_zoo.digits.demo $(ARGS)
 

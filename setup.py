@@ -4,7 +4,8 @@
 Python reads it when it starts; where the variable says something else it does nothing.
 
 The fused kernels are built where there is a C compiler, and the wheel is then one for this
-platform. Without them everything works, some of it slower.
+platform. Without them everything works, some of it slower. ``TFX_WHEEL_PLATFORM`` names another
+platform of ``PLATFORMS`` in `tfx/kernels/build.py` to build the wheel for (see `make wheels`).
 """
 
 import os
@@ -18,6 +19,8 @@ from setuptools.command.build_py import build_py
 
 KERNELS = runpy.run_path(str(Path(__file__).parent / "tfx/kernels/build.py"))
 
+OTHER = os.environ.get("TFX_WHEEL_PLATFORM")
+FILE_NAME = KERNELS["PLATFORMS"][OTHER].file_name if OTHER else KERNELS["FILE_NAME"]
 STARTUP = 'import os; os.environ.get("KERAS_BACKEND") == "tfx" and __import__("keras_tfx")\n'
 
 
@@ -29,8 +32,10 @@ class BuildWithKernels(build_py):
         super().run()
         if not self.editable_mode:
             Path(self.build_lib, "keras_tfx.pth").write_text(STARTUP, encoding="utf-8")
-            problem = KERNELS["build"](self.kernels, ["-s"])
-            if problem and os.environ.get("TFX_BUILD_KERNELS") == "require":
+            for earlier in self.kernels.parent.glob("libtfx_kernels.*"):  # of another platform
+                earlier.unlink()
+            problem = KERNELS["build"](self.kernels, ["-s"], OTHER)
+            if problem and (OTHER or os.environ.get("TFX_BUILD_KERNELS") == "require"):
                 raise RuntimeError(f"The fused kernels cannot be built: {problem}")
             if problem:
                 print(f"tfx is built without its fused kernels: {problem}", file=sys.stderr)
@@ -38,7 +43,7 @@ class BuildWithKernels(build_py):
     @property
     def kernels(self) -> Path:
         """Where the library is put."""
-        return Path(self.build_lib, "tfx", "kernels", KERNELS["FILE_NAME"])
+        return Path(self.build_lib, "tfx", "kernels", FILE_NAME)
 
     def get_outputs(self, include_bytecode: bool = True) -> list[str]:
         """The files that were written, for whoever installs them."""
@@ -55,7 +60,7 @@ class WheelForPlatform(bdist_wheel):
         if not self.get_finalized_command("build_py").kernels.exists():
             return super().get_tag()
         self.root_is_pure = False
-        return "py3", "none", super().get_tag()[2]
+        return "py3", "none", OTHER or super().get_tag()[2]
 
 
 setup(cmdclass={"build_py": BuildWithKernels, "bdist_wheel": WheelForPlatform})

@@ -12,6 +12,7 @@ import os
 import sys
 import zlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 _HERE = Path(__file__).parent
@@ -34,6 +35,32 @@ FLAGS = (
 )
 WARNINGS = ("-Wall", "-Wextra", "-pedantic", "-Wconversion", "-Wno-sign-conversion", "-Werror")
 
+
+@dataclass(frozen=True)
+class Platform:
+    """Another kind of machine that ``ziglang`` builds the library for.
+
+    Attributes:
+        target: What zig calls it.
+        file_name: Of the library.
+        flags: What is asked of every processor of this kind.
+    """
+
+    target: str
+    file_name: str
+    flags: tuple[str, ...] = ()
+
+
+# By the tag of wheels; those that ONNX Runtime has wheels for.
+PLATFORMS = {
+    "manylinux_2_28_x86_64": Platform(
+        "x86_64-linux-gnu.2.28", "libtfx_kernels.so.1", ("-mcpu=x86_64_v3",)
+    ),
+    "manylinux_2_28_aarch64": Platform("aarch64-linux-gnu.2.28", "libtfx_kernels.so.1"),
+    "macosx_14_0_arm64": Platform("aarch64-macos.14.0", "libtfx_kernels.dylib"),
+    "win_amd64": Platform("x86_64-windows-gnu", "libtfx_kernels.dll", ("-mcpu=x86_64_v3",)),
+    "win_arm64": Platform("aarch64-windows-gnu", "libtfx_kernels.dll"),
+}
 
 _SEAL = 4  # bytes
 
@@ -70,12 +97,28 @@ def machine_flags() -> list[str]:
     return ["-mavx2", "-mfma"] if platform.machine().lower() in ("x86_64", "amd64") else []
 
 
-def build(target: Path, extra: Sequence[str] = ()) -> str:
+def _of_this_machine() -> tuple[list[list[str]], Platform]:
+    """Compilers and what they are given here."""
+    return compilers(), Platform("", FILE_NAME, tuple(machine_flags()))
+
+
+def _of_others(platform: str) -> tuple[list[list[str]], Platform]:
+    """Likewise for a platform of ``PLATFORMS``."""
+    import importlib.util
+
+    other = PLATFORMS[platform]
+    if importlib.util.find_spec("ziglang") is None:
+        return [], other
+    return [[sys.executable, "-m", "ziglang", "cc", "-target", other.target]], other
+
+
+def build(target: Path, extra: Sequence[str] = (), platform: str | None = None) -> str:
     """Build the library.
 
     Args:
         target: The file to write; it is replaced as a whole.
         extra: More flags.
+        platform: The tag of a platform to build it for, by ``ziglang``; None: this machine.
 
     Returns:
         An empty string, or why it could not be built.
@@ -83,12 +126,14 @@ def build(target: Path, extra: Sequence[str] = ()) -> str:
     import subprocess
     import tempfile
 
-    commands = compilers()
+    commands, machine = _of_this_machine() if platform is None else _of_others(platform)
     if not commands:
-        return "there is no C compiler (cc, gcc, clang, or the package ziglang)"
+        known = "cc, gcc, clang, or " if platform is None else ""
+        return f"there is no C compiler ({known}the package ziglang)"
     problem = ""
-    shared = ["-shared"] if sys.platform == "win32" else ["-shared", "-fPIC"]
-    libraries = [] if sys.platform == "win32" else ["-lm"]
+    on_windows = machine.file_name.endswith(".dll")
+    shared = ["-shared"] if on_windows else ["-shared", "-fPIC"]
+    libraries = [] if on_windows else ["-lm"]
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         made = Path(folder, target.name)
         for command in commands:
@@ -96,7 +141,7 @@ def build(target: Path, extra: Sequence[str] = ()) -> str:
             whole = [
                 *command,
                 *FLAGS,
-                *machine_flags(),
+                *machine.flags,
                 *extra,
                 *shared,
                 "-o",

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include "numbers.h"
+#include "processor.h"
 
 #include <math.h>
 #include <stdatomic.h>
@@ -134,9 +135,7 @@ INLINED Quartet roots_of(Quartet x) {
 #define SQUARE_ROOT(x) ((vector_avx512)_mm512_sqrt_ps((__m512)(x)))
 #include "chains.inc"
 #ifndef HAS_WIDE_LOOPS /* tests say no */
-#define HAS_WIDE_LOOPS                                                                         \
-  (__builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&                 \
-   __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512f"))
+#define HAS_WIDE_LOOPS has_vectors(VECTORS_AVX512)
 #endif
 #else
 #undef HAS_WIDE_LOOPS
@@ -1370,7 +1369,7 @@ int program_repeat(const Program *program, Repetition loop, const Tensor *given,
         streams += streams_of(box), slots += streams_of(box) * SLOT_BYTES;
         if (!failed && done == 0) work += work_of(&prepared[i]);
       }
-      if (done == 0) most = (i64)(LONGEST_WORK / work) + 2;
+      if (done == 0) most = (i64)((f64)LONGEST_WORK / work) + 2;
       if (done == 0 && !failed && loop.collected) {
         most = make_rows(program, &all, loop, most, limit, host, collected, problem, size);
         failed = most < 0;
@@ -1439,7 +1438,7 @@ SELDOM static int products_work(void) {
    exp(x) * y + 1 comes out right, with y broadcast. */
 SELDOM EXPORTED int kernels_work(void) {
 #if defined(__x86_64__) && defined(__AVX2__)
-  if (!__builtin_cpu_supports("avx2") || !__builtin_cpu_supports("fma")) return 0;
+  if (!has_vectors(VECTORS_AVX2)) return 0;
 #endif
   if (!products_work()) return 0;
   enum {

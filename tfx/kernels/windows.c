@@ -1,5 +1,6 @@
 #include "windows.h"
 #include "numbers.h"
+#include "processor.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -75,7 +76,7 @@ typedef struct {
 #include "tiles.inc"
 
 #ifndef HAS_AVX512 /* tests say no */
-#define HAS_AVX512 __builtin_cpu_supports("avx512f")
+#define HAS_AVX512 has_vectors(VECTORS_AVX512)
 #endif
 
 static const Tiles *best_tiles(void) {
@@ -110,7 +111,7 @@ static f64 bytes_along(f64 a, f64 b, f64 c, f64 d) {
 }
 
 int is_possible(const Convolution *does, int is_depthwise, int of_input) {
-  enum { BLOCK = 64 }; /* more than the columns of a panel, and than the parts of a sum */
+  const f64 block = 64; /* more than the columns of a panel, and than the parts of a sum */
   const Window *window = &does->window;
   const f64 batch = (f64)does->batch, c = (f64)does->channels, f = (f64)does->filters;
   f64 sizes[2], counts[2], taps[2], strides[2], seen[2], around[2];
@@ -121,8 +122,8 @@ int is_possible(const Convolution *does, int is_depthwise, int of_input) {
     seen[axis] = (counts[axis] < 1 ? 0 : counts[axis] - 1) * strides[axis] + reach;
     around[axis] = sizes[axis] + 2 * reach; /* the places that an image's gradient is made of */
   }
-  const f64 filter = is_depthwise ? bytes_along(taps[0], taps[1], c, BLOCK)
-                                  : bytes_along(taps[0], taps[1], c + BLOCK, f + BLOCK);
+  const f64 filter = is_depthwise ? bytes_along(taps[0], taps[1], c, block)
+                                  : bytes_along(taps[0], taps[1], c + block, f + block);
   return bytes_along(batch, sizes[0], sizes[1], c) < LIMIT &&
          bytes_along(batch, counts[0], counts[1], f) < LIMIT && filter < LIMIT &&
          bytes_along(seen[1], c, strides[0], 1) < LIMIT &&
