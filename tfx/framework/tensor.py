@@ -26,6 +26,7 @@ from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.framework.function_wrappers import reason_at
 from tfx.framework.operand import Operand
+from tfx.framework.reference import Reference
 from tfx.graph import ir
 from tfx.runtime import memory, values
 from tfx.runtime.devices import full_name
@@ -130,28 +131,6 @@ class Tensor(Immutable, Operand):
 
     def __len__(self) -> int:
         raise AssertionError
-
-
-class Reference:
-    """Hashable wrapper of a tensor or variable, equal to another of the same object."""
-
-    __slots__ = ("_target",)
-
-    def __init__(self, target: Any) -> None:
-        self._target = target
-
-    def deref(self) -> Any:
-        """The object itself."""
-        return self._target
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Reference) and self._target is other._target
-
-    def __hash__(self) -> int:
-        return id(self._target)
-
-    def __repr__(self) -> str:
-        return f"<Reference wrapping {self._target!r}>"
 
 
 class EagerTensor(Tensor):

@@ -30,7 +30,8 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.indices import from_the_front
 from tfx.framework.operand import Operand
-from tfx.framework.tensor import EagerTensor, Reference, SymbolicTensor, Tensor, label, raw_of
+from tfx.framework.reference import Reference
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.framework.variable_creators import VariableKind
 from tfx.framework.variable_observers import observers, tell_observers
 from tfx.runtime import values

@@ -7,10 +7,11 @@ import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any
+from typing import Any, TypeVar
 
 from tfx.framework.context import current
 
+T = TypeVar("T")
 Creator = Callable[..., Any]
 
 _creators: ContextVar[tuple[Creator, ...]] = ContextVar("tfx_variable_creators", default=())
@@ -60,6 +61,21 @@ def create(make: Creator, options: dict[str, Any]) -> Any:
     for creator in _creators.get():
         make = functools.partial(creator, make)
     return make(**options)
+
+
+def outside_scopes(make: Callable[..., T], **options: Any) -> T:
+    """What a function makes, with variables that are no variables of the program.
+
+    Args:
+        make: Makes an object whose variables are an implementation's own, such as the state of
+            a random operation: TensorFlow has none there, so no creator is asked for them.
+        **options: Its keyword arguments.
+    """
+    token = _creators.set(())
+    try:
+        return make(**options)
+    finally:
+        _creators.reset(token)
 
 
 class VariableKind(type):

@@ -20,6 +20,7 @@ from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
+from tfx.framework.variable_creators import outside_scopes
 from tfx.lookup_ops.keyed_table import KeyedTable
 from tfx.ops.common.arguments import cast_to
 
@@ -234,7 +235,8 @@ class DenseHashTable(MutableHashTable):
 
 def _empty(kind: DType, shape: list[Any], name: str) -> Variable:
     value = constant([], kind) if not shape else _zeros(kind, shape)
-    return Variable(value, trainable=False, name=name, shape=TensorShape([None, *shape]))
+    full = TensorShape([None, *shape])
+    return outside_scopes(Variable, initial_value=value, trainable=False, name=name, shape=full)
 
 
 def _zeros(kind: DType, shape: list[Any]) -> Tensor:

@@ -21,7 +21,8 @@ from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
 from tfx.framework.precision.autocast_variable import read_variables_as
-from tfx.framework.tensor import Reference, Tensor, from_array
+from tfx.framework.reference import Reference
+from tfx.framework.tensor import Tensor, from_array
 from tfx.framework.variable import Variable, variable_of
 from tfx.ops.common.arguments import cast_to
 from tfx.optimizers.formulas import Array

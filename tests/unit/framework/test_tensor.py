@@ -164,6 +164,12 @@ def test_identity():
     assert len({x.ref(), x.ref(), tf.constant(1).ref()}) == 2
     assert "Reference wrapping <tf.Tensor" in repr(x.ref())
     assert x.ref() != 3
+    y = tf.constant(1)
+    assert (x.ref() < y.ref()) is not (y.ref() < x.ref())
+    assert (x.ref() > y.ref()) is not (x.ref() < y.ref())
+    assert sorted(tf.nest.flatten({x.ref(): 1, y.ref(): 2})) == [1, 2]
+    with pytest.raises(TypeError, match="'<' not supported"):
+        assert x.ref() < 3
 
 
 def test_no_name():

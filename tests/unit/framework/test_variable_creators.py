@@ -66,3 +66,20 @@ def test_in_functions_and_graphs() -> None:
             assert [v.name for v in variables] == ["Variable:0", "Variable_1:0", "s/v:0"]
             session.run(v1.global_variables_initializer())
             assert session.run(variables) == [2.0, 2.0, 2.0]
+
+
+def test_creators_are_not_asked_for_states_that_are_no_variables_in_tensorflow() -> None:
+    """A library's creator that returns a class of its own saw the states of random operations."""
+
+    def refuse(next_creator, **kwargs):
+        raise AssertionError(f"asked for {kwargs['name']}")
+
+    with tf.variable_creator_scope(refuse):
+        assert tf.random.truncated_normal([2]).shape == [2]
+        assert tf.random.normal([2], seed=11003).shape == [2]
+        assert tf.function(lambda: tf.random.uniform([2], seed=11004))().shape == [2]
+        table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+        table.insert(["a"], [1])
+        assert table.lookup(["a", "b"]).numpy().tolist() == [1, -1]
+    with pytest.raises(AssertionError, match="asked for"), tf.variable_creator_scope(refuse):
+        tf.random.Generator.from_seed(1)

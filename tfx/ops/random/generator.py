@@ -8,6 +8,7 @@ checkpoint that holds the generator resumes the sequence.
 from __future__ import annotations
 
 import enum
+import functools
 import hashlib
 import secrets
 import threading
@@ -28,6 +29,7 @@ from tfx.framework.func_graph import FuncGraph
 from tfx.framework.module import Module
 from tfx.framework.tensor import Tensor, raw_of
 from tfx.framework.variable import Variable, living
+from tfx.framework.variable_creators import outside_scopes
 from tfx.ops.common.arguments import as_int64, static_int
 from tfx.ops.common.shapes import shape_argument
 from tfx.ops.common.traced_once import Composite
@@ -266,6 +268,9 @@ class Generator(Module):
         ]
 
 
+_hidden_generator = functools.partial(outside_scopes, Generator, alg="philox")
+
+
 def _check_algorithm(alg: Any) -> None:
     name = alg.lower() if isinstance(alg, str) else alg
     if name not in _OFFERED:
@@ -328,8 +333,7 @@ class _Global:
         self.lock = fork_safe(threading.RLock())
         self.seed: int | None = None
         self.generator: Generator | None = None
-        # Of operations without a seed.
-        self.unseeded: Generator | None = None
+        self.unseeded: Generator | None = None  # of operations without a seed
         # Of operations with one, by what they draw and the seed; with the two seeds.
         self.seeded: dict[Any, tuple[Generator, tuple[int, ...]]] = {}
 
@@ -466,7 +470,7 @@ def _found_for(graph: FuncGraph | None, seed: Any, kind: tuple[Any, ...]) -> Gen
     with _global.lock:
         if key not in _global.seeded:
             seeds = _both_seeds(number)
-            _global.seeded[key] = (Generator(state=_first_state(seeds), alg="philox"), seeds)
+            _global.seeded[key] = (_hidden_generator(state=_first_state(seeds)), seeds)
         return _global.seeded[key][0]
 
 
@@ -478,7 +482,7 @@ def eager_generator() -> Generator:
     with _global.lock, init_scope():
         if _global.unseeded is None:
             first = _first_state(() if _global.seed is None else (_global.seed,))
-            _global.unseeded = Generator(state=first, alg="philox")
+            _global.unseeded = _hidden_generator(state=first)
         return _global.unseeded
 
 
@@ -495,7 +499,7 @@ def generator_in(graph: FuncGraph, seed: Any) -> Generator:
 def _generator_of(seeds: tuple[int, ...]) -> Generator:
     """A generator for one operation, which ``set_seed`` starts again."""
     with _global.lock, init_scope():
-        generator = Generator(state=_first_state(seeds), alg="philox")
+        generator = _hidden_generator(state=_first_state(seeds))
         generator.state.seeds = seeds
     return generator
 
