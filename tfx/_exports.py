@@ -51,7 +51,7 @@ SUBMODULES: tuple[str, ...] = (
 )
 
 # Namespaces that need an extra: they are there when asked for, and listed nowhere.
-OPTIONAL: tuple[str, ...] = ("keras",)
+OPTIONAL: tuple[str, ...] = ("keras", "losses", "metrics")
 
 _TABLE = {
     "tfx.core.dtypes": """

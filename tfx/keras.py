@@ -1,7 +1,8 @@
 """``tfx.keras``: Keras 3 itself, running on tfx.
 
-Importing this configures Keras for the backend ``tfx`` and becomes the package ``keras``: the same
-objects, under both names. Needs the extra ``tfx-onnx[keras]``.
+Importing this configures Keras for the backend ``tfx`` and becomes the face of Keras that is
+``tf.keras`` in TensorFlow: the objects of the package ``keras``, and names that only older programs
+use, such as ``tf.keras.losses.mse`` or ``tf.keras.backend.mean``. Needs ``tfx-onnx[keras]``.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any
 
-from tfx.keras_hook import import_keras
+from tfx.keras_hook import face_for_tensorflow
 
 if TYPE_CHECKING:  # Keras has no types.
 
@@ -17,4 +18,4 @@ if TYPE_CHECKING:  # Keras has no types.
 
 
 # What `import tfx.keras` gives, and what `tfx.keras` is from now on.
-sys.modules[__name__] = import_keras()
+sys.modules[__name__] = face_for_tensorflow()

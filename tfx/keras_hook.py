@@ -150,6 +150,24 @@ def import_keras() -> ModuleType:
     return keras
 
 
+def face_for_tensorflow() -> ModuleType:
+    """Import Keras with the backend tfx, as what TensorFlow calls ``tf.keras``.
+
+    That is a package of its own in Keras: the same objects, with names that older programs use
+    besides. It lacks a few names of ``keras``, which are added.
+
+    Raises:
+        ImportError: as of ``import_keras``.
+    """
+    keras = import_keras()
+    face = importlib.import_module("keras._tf_keras.keras")
+    for module, own in ((face, keras), (face.losses, keras.losses), (face.metrics, keras.metrics)):
+        for name, value in vars(own).items():
+            if not name.startswith("_"):
+                vars(module).setdefault(name, value)
+    return face
+
+
 def _check_version(version: str) -> None:
     """Warn about a version of Keras that nobody has tried."""
     import re
@@ -216,6 +234,11 @@ def _stand_in_for_tensorflow(module: ModuleType) -> None:
     """Let layers and data sets that Keras wrote with TensorFlow's names find them in tfx."""
     module.__dict__["tensorflow"] = module.LazyModule(f"{_BACKEND}.text", pip_name="tfx-onnx")
     module.__dict__["gfile"] = module.LazyModule("tfx.io.gfile", pip_name="tfx-onnx")
+
+
+def _serve_older_programs(module: ModuleType) -> None:
+    """Let the functions of ``tf.keras.backend``, which Keras wrote with TensorFlow, run on tfx."""
+    module.__dict__["tf"] = type(module.tf)(f"{_BACKEND}.legacy", pip_name="tfx-onnx")
 
 
 class _AsTensorFlow:
@@ -376,12 +399,48 @@ def _keep_64_bits(module: ModuleType) -> None:
     module.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
 
 
+def _given(name: str, value: Any) -> Any:
+    """What Keras makes of an optimizer or a schedule, which may be one of tfx."""
+    if "tfx.optimizers" not in sys.modules:
+        return value
+    return getattr(importlib.import_module(f"{_BACKEND}.given_optimizers"), name)(value)
+
+
+def _take_optimizers(module: ModuleType) -> None:
+    """Let ``keras.optimizers.get``, and so ``model.compile``, take optimizers of tfx."""
+    original = module.get
+
+    @functools.wraps(original)
+    def get(identifier: Any) -> Any:
+        return original(_given("keras_optimizer", identifier))
+
+    module.__dict__["get"] = get
+
+
+def _take_schedules(module: ModuleType) -> None:
+    """Let Keras' optimizers take learning rates that are schedules of tfx."""
+    base: Any = module.BaseOptimizer
+    begin, rate = base.__init__, base.learning_rate
+
+    @functools.wraps(begin)
+    def init(self: Any, learning_rate: Any, *args: Any, **options: Any) -> None:
+        begin(self, _given("keras_schedule", learning_rate), *args, **options)
+
+    def set_rate(self: Any, learning_rate: Any) -> None:
+        rate.fset(self, _given("keras_schedule", learning_rate))
+
+    base.__init__, base.learning_rate = init, rate.setter(set_rate)
+
+
 # What is left to do when a module was executed.
 _FINISHES: Final = {
     "keras.src.backend": _finish_backend,
     "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.models.model": _let_models_export,
     "keras.src.layers.preprocessing.text_vectorization": _call_with_tensors,
+    "keras.src.legacy.backend": _serve_older_programs,
+    "keras.src.optimizers": _take_optimizers,
+    "keras.src.optimizers.base_optimizer": _take_schedules,
     "keras.src.export.tfsm_layer": _serve_as_tensorflow,
     "keras.src.export.onnx": _write_onnx,
     "keras.src.saving.saving_api": _load_bundles,

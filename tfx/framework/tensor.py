@@ -22,11 +22,11 @@ from tfx.core.errors import (
     OperatorNotAllowedInGraphError,
 )
 from tfx.core.mixins import Immutable
+from tfx.core.references import Reference
 from tfx.core.shapes import TensorShape
 from tfx.core.source import user_frame
 from tfx.framework.function_wrappers import reason_at
 from tfx.framework.operand import Operand
-from tfx.framework.reference import Reference
 from tfx.graph import ir
 from tfx.runtime import memory, values
 from tfx.runtime.devices import full_name

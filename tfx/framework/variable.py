@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.references import Reference
 from tfx.core.shapes import TensorShape
 from tfx.framework import deferred_restores, variable_locks
 from tfx.framework.apply import apply
@@ -30,7 +31,6 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.indices import from_the_front
 from tfx.framework.operand import Operand
-from tfx.framework.reference import Reference
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.framework.variable_creators import VariableKind
 from tfx.framework.variable_observers import observers, tell_observers

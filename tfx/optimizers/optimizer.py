@@ -16,19 +16,19 @@ import numpy as np
 
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
+from tfx.core.references import Reference
 from tfx.framework import deferred_restores
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.module import Module
 from tfx.framework.precision.autocast_variable import read_variables_as
-from tfx.framework.reference import Reference
 from tfx.framework.tensor import Tensor, from_array
 from tfx.framework.variable import Variable, variable_of
 from tfx.ops.common.arguments import cast_to
 from tfx.optimizers.formulas import Array
 from tfx.optimizers.gradients import compute_dtype
 from tfx.optimizers.options import Options, checked
-from tfx.optimizers.schedules import LearningRateSchedule, deserialize, serialize
+from tfx.optimizers.schedules import LearningRateSchedule, deserialize, is_schedule, serialize
 from tfx.optimizers.step import ACCUMULATED, ACCUMULATOR, AVERAGE, take_step
 
 LearningRate: TypeAlias = "float | Tensor | LearningRateSchedule | Callable[[], Any]"
@@ -152,7 +152,7 @@ class Optimizer(Module):
         schedule or a callable replaces it, which traces made earlier do not see.
         """
         rate = self._learning_rate
-        if isinstance(rate, LearningRateSchedule):
+        if is_schedule(rate):
             return rate(self.iterations)
         return rate if isinstance(rate, Variable) else rate()
 
@@ -403,7 +403,7 @@ class Optimizer(Module):
     def get_config(self) -> dict[str, Any]:
         """Arguments of the constructor that make an equal optimizer, without its state."""
         rate = self._learning_rate
-        if isinstance(rate, LearningRateSchedule):
+        if is_schedule(rate):
             rate = serialize(rate)
         elif isinstance(rate, Variable):
             rate = float(rate)

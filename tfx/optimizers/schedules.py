@@ -8,6 +8,7 @@ float32.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -46,6 +47,14 @@ class LearningRateSchedule(FromConfig):
             f"Learning rate schedule {type(self).__name__!r} must override `get_config()` in order "
             "to be serializable."
         )
+
+
+def is_schedule(value: Any) -> bool:
+    """True of what gives the learning rate of a step: a schedule of this module, or of Keras."""
+    theirs = sys.modules.get("keras.src.optimizers.schedules.learning_rate_schedule")
+    return isinstance(value, LearningRateSchedule) or (
+        theirs is not None and isinstance(value, theirs.LearningRateSchedule)
+    )
 
 
 class Formula(Configured, LearningRateSchedule):

@@ -29,7 +29,9 @@ assert "keras" not in sys.modules
 from tfx.keras import layers
 import tfx.keras.losses as losses
 import keras
-assert tf.keras is keras and sys.modules["tfx.keras"] is keras
+assert tf.keras is sys.modules["tfx.keras"] and tf.keras.Model is keras.Model
+assert tf.losses is tf.keras.losses and tf.metrics.Mean is keras.metrics.Mean
+assert not [n for n in dir(keras) if n[0] != "_" and not hasattr(tf.keras, n)]
 assert layers.Dense is keras.layers.Dense and losses.Loss is keras.losses.Loss
 assert keras.backend.backend() == keras.config.backend() == "tfx"
 assert isinstance(keras.ops.ones([2]), tf.Tensor)
@@ -46,7 +48,7 @@ absent = importlib.util.find_spec
 importlib.util.find_spec = lambda name, *a: None if name == "tensorflow" else absent(name, *a)
 import tfx as tf
 import keras
-print(keras.backend.backend(), tf.keras is keras)
+print(keras.backend.backend(), tf.keras.Model is keras.Model)
 """
     done = run(program, KERAS_HOME=str(tmp_path))
     assert done.stdout.split() == ["tfx", "True"], done.stderr

@@ -1,0 +1,19 @@
+"""``tfx.metrics``: Keras' metrics, as ``tf.metrics`` are in TensorFlow.
+
+The same module as ``tfx.keras.metrics``; needs the extra ``tfx-onnx[keras]``.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from tfx.keras_hook import face_for_tensorflow
+
+if TYPE_CHECKING:  # Keras has no types.
+
+    def __getattr__(name: str) -> Any: ...
+
+
+# What `import tfx.metrics` gives, and what `tfx.metrics` is from now on.
+sys.modules[__name__] = face_for_tensorflow().metrics
