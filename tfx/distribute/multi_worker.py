@@ -7,13 +7,13 @@ from typing import Any
 
 from tfx.core.errors import UnimplementedError
 from tfx.distribute.cluster import TFConfigClusterResolver
-from tfx.distribute.one_device import MirroredStrategy
+from tfx.distribute.one_device import OnOneDevice, the_device
 
 # The jobs whose tasks train together.
 _TRAINING = ("chief", "worker")
 
 
-class MultiWorkerMirroredStrategy(MirroredStrategy):
+class MultiWorkerMirroredStrategy(OnOneDevice):
     """Copies of the variables in all processes of a cluster, of which tfx knows one.
 
     Args:
@@ -38,7 +38,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
                 f"MultiWorkerMirroredStrategy got a cluster of {count} processes, {cluster}; tfx "
                 "trains in one process. Unset TF_CONFIG, or name a cluster of one."
             )
-        super().__init__()
+        super().__init__(the_device(None, type(self).__name__))
         self._resolver = resolver
 
     @property
@@ -47,7 +47,7 @@ class MultiWorkerMirroredStrategy(MirroredStrategy):
         return self._resolver
 
 
-class CentralStorageStrategy(MirroredStrategy):
+class CentralStorageStrategy(OnOneDevice):
     """Variables on one device and computations on others, which here are the same one.
 
     Args:
@@ -69,4 +69,4 @@ class CentralStorageStrategy(MirroredStrategy):
         compute_devices: Sequence[str] | str | None = None,
         parameter_device: str | None = None,
     ) -> None:
-        super().__init__(compute_devices)
+        super().__init__(the_device(compute_devices, type(self).__name__))

@@ -16,19 +16,28 @@ from tfx.framework.device import device
 from tfx.runtime.devices import list_physical_devices
 
 
-class OneDeviceStrategy(Strategy):
-    """All variables and operations of its scope on one device.
+def the_device(devices: Sequence[str] | str | None, strategy: str) -> str:
+    """The one device of a strategy for several: the first GPU, else the CPU, if none is given.
+
+    Raises:
+        ValueError: more than one device, or none.
+    """
+    if devices is None:
+        devices = ["/gpu:0" if list_physical_devices("GPU") else "/cpu:0"]
+    names = [devices] if isinstance(devices, str) else list(devices)
+    if len(names) != 1:
+        raise ValueError(
+            f"{strategy} got {len(names)} devices, {names!r}; tfx computes on one device "
+            "at a time: give one."
+        )
+    return names[0]
+
+
+class OnOneDevice(Strategy):
+    """What the strategies have in common, none of which is another, as in TensorFlow.
 
     Args:
-        device: The device's name, ``"/gpu:0"`` say.
-
-    Example:
-        >>> import tfx as tf
-        >>> strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
-        >>> with strategy.scope():
-        ...     v = tf.Variable(1.0)
-        >>> float(strategy.run(lambda: v + 1.0))
-        2.0
+        device: The device's name.
     """
 
     def __init__(self, device: str) -> None:
@@ -54,7 +63,23 @@ class OneDeviceStrategy(Strategy):
             return super().run(fn, args, kwargs, options)
 
 
-class MirroredStrategy(OneDeviceStrategy):
+class OneDeviceStrategy(OnOneDevice):
+    """All variables and operations of its scope on one device.
+
+    Args:
+        device: The device's name, ``"/gpu:0"`` say.
+
+    Example:
+        >>> import tfx as tf
+        >>> strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+        >>> with strategy.scope():
+        ...     v = tf.Variable(1.0)
+        >>> float(strategy.run(lambda: v + 1.0))
+        2.0
+    """
+
+
+class MirroredStrategy(OnOneDevice):
     """Copies of the variables on all devices of this machine, of which tfx uses one.
 
     Args:
@@ -77,15 +102,7 @@ class MirroredStrategy(OneDeviceStrategy):
     def __init__(
         self, devices: Sequence[str] | str | None = None, cross_device_ops: Any = None
     ) -> None:
-        if devices is None:
-            devices = ["/gpu:0" if list_physical_devices("GPU") else "/cpu:0"]
-        names = [devices] if isinstance(devices, str) else list(devices)
-        if len(names) != 1:
-            raise ValueError(
-                f"MirroredStrategy got {len(names)} devices, {names!r}; tfx computes on one device "
-                "at a time: give one."
-            )
-        super().__init__(names[0])
+        super().__init__(the_device(devices, type(self).__name__))
 
 
 class TPUStrategy(Strategy):

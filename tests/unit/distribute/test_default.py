@@ -167,3 +167,16 @@ def test_a_keras_model_is_made_and_trained_in_a_scope():
         model.compile("sgd", "mse")
     history = model.fit(np.ones([8, 2]), np.zeros([8, 1]), epochs=2, verbose=0).history["loss"]
     assert history[1] < history[0]
+
+
+def test_no_strategy_is_another() -> None:
+    """Libraries refuse strategies that they do not know by their classes."""
+    made = [
+        D.OneDeviceStrategy("/cpu:0"),
+        D.MirroredStrategy(["/cpu:0"]),
+        D.MultiWorkerMirroredStrategy(),
+        D.experimental.CentralStorageStrategy(["/cpu:0"]),
+    ]
+    for strategy in made:
+        assert [type(s) for s in made if isinstance(strategy, type(s))] == [type(strategy)]
+        assert strategy.run(D.get_strategy) is strategy
