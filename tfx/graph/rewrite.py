@@ -69,7 +69,10 @@ class Rewriter:
         """Return the rewritten form of a called graph; each is rewritten once."""
         known = self._callees.get(id(graph))
         if known is None:
-            known = self._callees[id(graph)] = graph, self.run(graph)
+            made = self.run(graph)
+            # It computes what it did, so what is known of that still holds.
+            made.library, made.slopes = graph.library, graph.slopes
+            known = self._callees[id(graph)] = graph, made
         return known[1]
 
     def use(self, old: Value, new: Value) -> None:

@@ -68,10 +68,10 @@ def _stays_whole(call: Node) -> bool:
 
     A random operation is such a part of this library: its inputs are integers.
     """
-    if call.tag is Mark.ARRAY_WRITE:
+    callee: Graph = call.attrs["graph"]
+    if call.tag is Mark.ARRAY_WRITE or callee.slopes:
         return True
-    library: bool = call.attrs["graph"].library
-    return library and not any(v and from_onnx(v.dtype).is_floating for v in call.inputs)
+    return callee.library and not any(v and from_onnx(v.dtype).is_floating for v in call.inputs)
 
 
 def _inline_call(

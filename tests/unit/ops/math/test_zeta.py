@@ -126,3 +126,31 @@ def test_zeta_far_out(exponent: float, start: float, wanted: float | None) -> No
         wanted = scipy.special.zeta(exponent, start)
     found = tf.math.zeta(tf.constant(exponent, "float64"), tf.constant(start, "float64"))
     np.testing.assert_allclose(found, wanted, rtol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "around",
+    [
+        lambda f: tf.function(lambda x: tf.function(f)(x)),
+        lambda f: tf.function(lambda x: tf.cond(tf.reduce_sum(x) > 0, lambda: f(x), lambda: x)),
+        lambda f: tf.function(lambda x: tf.map_fn(f, x)),
+    ],
+    ids=["nested", "branch", "map"],
+)
+def test_no_gradient_flows_to_exponents_through_functions(around):
+    """Through a traced function the formula was differentiated, not the function's own slopes."""
+    x = tf.constant([0.3, 1.2, 2.7, 0.9])
+    traced = around(lambda x: tf.math.zeta(x + 1.5, x))
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(traced(x))
+        first = tape.gradient(y, x)
+    second = outer.gradient(first, x)
+    s, q = x.numpy().astype(float) + 1.5, x.numpy().astype(float)
+    zeta_of = scipy.special.zeta
+    np.testing.assert_allclose(first, -s * zeta_of(s + 1, q), rtol=1e-5)
+    # The factor of the slope depends on the exponent, the sum in it does not.
+    expected = s * (s + 1) * zeta_of(s + 2, q) - zeta_of(s + 1, q)
+    np.testing.assert_allclose(second, expected, rtol=1e-5)
