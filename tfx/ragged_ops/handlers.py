@@ -14,7 +14,16 @@ from tfx.core import dtypes
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
-from tfx.ragged_ops import arrangement, mapping, masks, measures, reduction, selection, strings
+from tfx.ragged_ops import (
+    along_rows,
+    arrangement,
+    mapping,
+    masks,
+    measures,
+    reduction,
+    selection,
+    strings,
+)
 from tfx.ragged_ops.dynamic_ragged_shape import DynamicRaggedShape
 from tfx.ragged_ops.elementwise import elementwise
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
@@ -37,6 +46,7 @@ _UNARY = """
     bitwise.invert debugging.check_numerics strings.lower strings.upper strings.strip
     strings.length strings.to_number strings.substr strings.regex_replace strings.regex_full_match
     strings.to_hash_bucket_fast strings.to_hash_bucket_strong strings.unicode_transcode
+    strings.unicode_script
     image.convert_image_dtype
 """
 # Those on pairs of elements: the first two.
@@ -49,18 +59,25 @@ _BINARY = """
     math.zeta
     bitwise.bitwise_and bitwise.bitwise_or bitwise.bitwise_xor bitwise.left_shift
     bitwise.right_shift
+    nn.sigmoid_cross_entropy_with_logits
 """
 # Those with an implementation of their own, of the same parameters.
 _OWN: Mapping[str, Handler] = {
     "boolean_mask": masks.boolean_mask,
     "concat": arrangement.concat,
+    "dynamic_partition": selection.dynamic_partition,
     "expand_dims": arrangement.expand_dims,
     "gather": selection.gather,
+    "gather_nd": selection.gather_nd,
     "map_fn": mapping.map_fn,
+    "cumsum": along_rows.cumsum,
+    "math.cumsum": along_rows.cumsum,
     "math.reduce_std": reduction.reduce_std,
     "math.reduce_variance": reduction.reduce_variance,
+    "nn.softmax": along_rows.softmax,
     "reduce_all": reduction.reduce_all,
     "reduce_any": reduction.reduce_any,
+    "reduce_logsumexp": along_rows.reduce_logsumexp,
     "reduce_max": reduction.reduce_max,
     "reduce_mean": reduction.reduce_mean,
     "reduce_min": reduction.reduce_min,

@@ -11,11 +11,13 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array import gather as dense_gather
 from tfx.ops.array import where as dense_where
+from tfx.ops.math.comparison import equal
 from tfx.ragged_ops import partition
 from tfx.ragged_ops.arrangement import expand_dims, squeeze
 from tfx.ragged_ops.conversion import from_tensor, ragged_of
 from tfx.ragged_ops.elementwise import elementwise
 from tfx.ragged_ops.factories import joined, value_count
+from tfx.ragged_ops.masks import boolean_mask
 from tfx.ragged_ops.ragged_tensor import RaggedTensor, as_ragged_or_tensor
 from tfx.ragged_ops.rows import gather_rows
 
@@ -84,6 +86,62 @@ def _checked(places: Tensor, count: Tensor) -> Tensor:
     fine = ox.And(ox.GreaterOrEqual(places, int64_constant(0)), ox.Less(places, count))
     message = f"tf.gather: indices {places!r} are not all in [0, {count!r})."
     return partition.required(fine, places, Refusal.ROW_PARTITION, message)
+
+
+def gather_nd(
+    params: Any,
+    indices: Any,
+    batch_dims: int = 0,
+    name: str | None = None,
+    bad_indices_policy: str = "",
+) -> Any:
+    """Elements or slices of a ragged tensor at places that are given by several indices."""
+    if batch_dims or bad_indices_policy not in ("", "ERROR"):
+        raise UnimplementedError(
+            "tf.gather_nd of ragged tensors takes neither batch_dims nor a bad_indices_policy but "
+            f"'ERROR'; got {batch_dims} and {bad_indices_policy!r}. Use tf.gather with batch_dims."
+        )
+    x, places = as_ragged_or_tensor(params), as_ragged_or_tensor(indices)
+    if isinstance(places, RaggedTensor):
+        if places.flat_values.shape.rank == 1:
+            raise ValueError("tf.gather_nd: the last axis of the indices must not be ragged.")
+        return places.with_flat_values(gather_nd(x, places.flat_values))
+    depth = places.shape[-1] if places.shape.rank else None
+    if depth is None:
+        raise ValueError(
+            "tf.gather_nd of ragged tensors needs indices whose last axis is known; got shape "
+            f"{places.shape}."
+        )
+    at = partition.wide(places[..., 0])
+    for i in range(1, depth):
+        if not isinstance(x, RaggedTensor):
+            rest = ox.Concat(
+                ox.Unsqueeze(at, int64_constant([-1])), partition.wide(places[..., i:]), axis=-1
+            )
+            return dense_gather.gather_nd(x, rest)
+        splits = partition.wide(x.row_splits)
+        at = _checked(at, partition.row_count(splits))
+        column = partition.wide(places[..., i])
+        rows = ox.Gather(partition.lengths_of(splits), at)
+        at, x = ox.Add(ox.Gather(splits, at), _checked(column, rows)), x.values
+    return _gathered(x, at)
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Any]:
+    """The rows or elements of a ragged tensor in several ones, by a number for each."""
+    numbers = as_ragged_or_tensor(partitions)
+    found = []
+    for i in range(num_partitions):
+        if isinstance(numbers, RaggedTensor):
+            part = boolean_mask(data, elementwise(equal, numbers, i))
+            for _ in range(numbers.ragged_rank):
+                part = part.values
+        else:
+            part = boolean_mask(data, equal(numbers, i))
+        found.append(part)
+    return found
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:

@@ -19,17 +19,16 @@ from tfx.function.tracing.parameters import Parameters
 from tfx.saved_model.values import from_value, to_spec
 
 
-def results_of(record: Recorded) -> tuple[Any, list[int]]:
-    """A result with its ``Leaf`` records in place, and their numbers in flattening order.
+def results_of(record: Recorded) -> list[int]:
+    """The numbers of a result's ``Leaf`` records in flattening order.
 
     Raises:
         BundleError: there is something in it that is neither a tensor nor None.
     """
-    structure = from_value(record)
-    flat = _flattened(structure, "result")
+    flat = _flattened(from_value(record), "result")
     if not all(leaf is None or isinstance(leaf, Leaf) for leaf in flat):
         raise BundleError("its result structure has other leaves than tensors and None")
-    return structure, [leaf.index for leaf in flat if isinstance(leaf, Leaf)]
+    return [leaf.index for leaf in flat if isinstance(leaf, Leaf)]
 
 
 def _flattened(structure: Any, what: str) -> list[Any]:

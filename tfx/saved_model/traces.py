@@ -32,7 +32,6 @@ from tfx.bundle.records import (
     GraphOutput,
     Storage,
 )
-from tfx.core import nest
 from tfx.core.dtypes import as_dtype
 from tfx.core.errors import BundleError, FailedPreconditionError
 from tfx.framework.device import DEFAULT_DEVICE
@@ -56,6 +55,7 @@ from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.memory import borrow
 from tfx.runtime.values import RawValue
 from tfx.saved_model.call_structures import arguments_of, parameters_of, results_of
+from tfx.saved_model.values import result_from_value
 
 # The graph files of a bundle by their paths: mapped, or their bytes.
 Graphs: TypeAlias = dict[str, mmap.mmap | bytes]
@@ -376,7 +376,7 @@ class LoadedFiles:
         """Tie the graph's inputs and outputs to arguments, results and variables."""
         parameters = parameters or parameters_of(entry)
         values, arguments = arguments_of(entry, parameters)
-        template, results = results_of(entry.result)
+        results = results_of(entry.result)
         func_graph = FuncGraph(entry.name)
         graph = func_graph.graph = imported.graph
         bound = self._bind_inputs(func_graph, graph_entry, imported.inputs)
@@ -387,9 +387,7 @@ class LoadedFiles:
         outputs = self._bind_outputs(func_graph, graph_entry, imported)
         func_graph.graph.outputs = [outputs[i] for i in results]
         tensors = {i: SymbolicTensor(outputs[i], func_graph) for i in results}
-        structure = nest.map_structure(
-            lambda leaf: None if leaf is None else tensors[leaf.index], template
-        )
+        structure = result_from_value(entry.result, tensors.__getitem__)
         func_graph.graph.outputs += [
             s.current for s in func_graph.written_states() if s.current is not None
         ]

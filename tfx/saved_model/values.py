@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import namedtuple
 from collections.abc import Callable
 from functools import lru_cache
@@ -19,6 +20,10 @@ from tfx.bundle.python_values import (
 from tfx.core import dtypes
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
+from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.tensor import Tensor
+from tfx.ragged_ops.ragged_tensor import RaggedTensor
+from tfx.sparse_ops.sparse_tensor import made as sparse_tensor
 
 
 def to_spec(info: TensorInfo) -> TensorSpec:
@@ -40,10 +45,42 @@ def _tuple_of(name: str, fields: tuple[str, ...], *parts: Any) -> Any:
     return named_tuple(name, fields)(*parts)
 
 
+_ROWS = re.compile(r"row_splits_\d+(?:_by_(\d+))?")
+
+
+def _composite(name: str, parts: dict[str, Any]) -> Any:
+    """A ragged or a sparse tensor, or indexed slices, whose components were a record; or None."""
+    names = list(parts)
+    if not all(isinstance(part, Tensor) for part in parts.values()):
+        return None
+    if name == "RaggedTensor" and names[:1] == ["flat_values"] and len(names) > 1:
+        rows = [_ROWS.fullmatch(n) for n in names[1:]]
+        if all(rows):
+            sizes = tuple(int(m[1]) if m and m[1] else None for m in rows)
+            return RaggedTensor(parts["flat_values"], tuple(list(parts.values())[1:]), sizes)
+    if name == "SparseTensor" and len(names) == 3 and names[1:] == ["indices", "values"]:
+        shape, indices, values = parts.values()
+        return sparse_tensor(indices, values, shape)
+    if name == "IndexedSlices" and names == ["values", "indices", "dense_shape"]:
+        return IndexedSlices(**parts)
+    return None
+
+
+def result_from_value(value: Value, leaf: Callable[[int], Any]) -> Any:
+    """A result with tensors from its record: composite tensors are what they were.
+
+    Args:
+        value: The record.
+        leaf: Gives the tensor of a number.
+    """
+    return from_value(value, leaf, composite=_composite)
+
+
 def from_value(
     value: Value,
     leaf: Callable[[int], Any] | None = None,
     constant: Callable[[int], Any] | None = None,
+    composite: Callable[[str, dict[str, Any]], Any] | None = None,
 ) -> Any:
     """A Python value from its record; what could not be saved stays an ``Opaque``.
 
@@ -51,7 +88,13 @@ def from_value(
         value: The record.
         leaf: Gives what stands for the tensor leaf of a number; None: there are none.
         constant: Gives the stored constant of an id; None: there are none.
+        composite: Makes an object of a name and fields; None, or if it returns None: they are a
+            named tuple.
     """
+
+    def again(part: Value) -> Any:
+        return from_value(part, leaf, constant, composite)
+
     if isinstance(value, Leaf):
         return value if leaf is None else leaf(value.index)
     if isinstance(value, TensorInfo):
@@ -61,14 +104,17 @@ def from_value(
     if isinstance(value, ShapeValue):
         return TensorShape(value.dims)
     if isinstance(value, Record):
-        parts = {n: from_value(v, leaf, constant) for n, v in value.fields}
+        parts = {n: again(v) for n, v in value.fields}
+        found = None if composite is None else composite(value.type_name, parts)
+        if found is not None:
+            return found
         return named_tuple(value.type_name, tuple(parts))(*parts.values())
     if isinstance(value, ConstantRef):
         return value if constant is None else constant(value.index)
     if isinstance(value, tuple):
-        return tuple(from_value(v, leaf, constant) for v in value)
+        return tuple(again(v) for v in value)
     if isinstance(value, list):
-        return [from_value(v, leaf, constant) for v in value]
+        return [again(v) for v in value]
     if isinstance(value, dict):
-        return {k: from_value(v, leaf, constant) for k, v in value.items()}
+        return {k: again(v) for k, v in value.items()}
     return value

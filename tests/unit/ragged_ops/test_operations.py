@@ -271,6 +271,35 @@ CASES: dict[str, tuple[Any, list[int | None] | None]] = {
     "tf.strings.to_hash_bucket_fast(w, 10)": ([[7, 2], [], [1]], [3, None]),
     "tf.strings.substr(w, 0, 1)": ([["a", "c"], [], ["d"]], [3, None]),
     "tf.nn.dropout(f, 0.0)": ([[1.0, 2.0, 3.0], [], [4.0]], [3, None]),
+    "tf.nn.softmax(f)": ([[0.09003057, 0.2447285, 0.6652409], [], [1.0]], [3, None]),
+    "tf.nn.softmax(tf.cast(b, tf.float32), 2)": (
+        [[[0.2689414, 0.7310586], [1.0]], [], [[0.09003057, 0.2447285, 0.6652409], [], [1.0]]],
+        [3, None, None],
+    ),
+    "tf.nn.softmax(ragged([[[1.0, 2.0]], []], ragged_rank=1))": (
+        [[[0.2689414, 0.7310586]], []],
+        [2, None, 2],
+    ),
+    "tf.reduce_logsumexp(f)": (4.44019, None),
+    "tf.reduce_logsumexp(f, 1)": ([3.407606, -math.inf, 4.0], None),
+    "tf.reduce_logsumexp(f, 1, keepdims=True)": ([[3.407606], [-math.inf], [4.0]], None),
+    "tf.cumsum(a)": ([[1, 2, 3], [], [5]], [3, None]),
+    "tf.cumsum(a, 1)": ([[1, 3, 6], [], [4]], [3, None]),
+    "tf.cumsum(a, 1, exclusive=True, reverse=True)": ([[5, 3, 0], [], [0]], [3, None]),
+    "tf.cumsum(b, 2)": ([[[1, 3], [3]], [], [[4, 9, 15], [], [7]]], [3, None, None]),
+    "tf.math.cumsum(b, -2)": ([[[1, 2], [4]], [], [[4, 5, 6], [], [11]]], [3, None, None]),
+    "tf.gather_nd(a, [[0, 2], [2, 0]])": ([3, 4], None),
+    "tf.gather_nd(a, [[2], [0]])": ([[4], [1, 2, 3]], [2, None]),
+    "tf.gather_nd(b, [[2, 0, 1], [0, 1, 0]])": ([5, 3], None),
+    "tf.gather_nd(b, [[0, 1], [2, 2]])": ([[3], [7]], [2, None]),
+    "tf.gather_nd(b, [2, 0])": ([4, 5, 6], None),
+    "tf.gather_nd(a, [[[0, 1], [0, 0]]])": ([[2, 1]], None),
+    "tf.dynamic_partition(a, [1, 0, 1], 2)[1]": ([[1, 2, 3], [4]], [2, None]),
+    "tf.dynamic_partition(a, ragged([[0, 1, 0], [], [1]]), 2)[0]": ([1, 3], None),
+    "tf.nn.sigmoid_cross_entropy_with_logits(labels=f, logits=f)": (
+        [[0.3132617, -1.873072, -5.951413], [], [-11.98185]],
+        [3, None],
+    ),
 }
 
 
@@ -325,3 +354,35 @@ def test_in_functions_of_unknown_sizes(expression: str) -> None:
         return evaluated(expression, dict(zip(NAMES, values, strict=True)))
 
     assert same(plain(function(*NAMES.values())), CASES[expression][0])
+
+
+def test_gradients_along_rows() -> None:
+    v = tf.constant([1.0, 2.0, 0.5])
+
+    def slope(function: Any) -> list[float]:
+        with tf.GradientTape() as tape:
+            tape.watch(v)
+            y = function(tf.RaggedTensor.from_row_lengths(v, [2, 0, 1]))
+        found: list[float] = tf.convert_to_tensor(tape.gradient(y, v)).numpy().tolist()
+        return found
+
+    p = 1 / (1 + math.exp(-1))
+    assert slope(lambda x: tf.nn.softmax(x)[0, 0]) == pytest.approx([p * (1 - p), -p * (1 - p), 0])
+    assert slope(lambda x: tf.reduce_logsumexp(x, 1)[0]) == pytest.approx([1 - p, p, 0])
+    assert slope(lambda x: tf.reduce_sum(tf.cumsum(x, 1) ** 2)) == pytest.approx([8, 6, 1])
+    assert slope(lambda x: tf.reduce_sum(tf.gather_nd(x, [[0, 1], [2, 0]]) ** 2)) == [0, 4, 1]
+
+
+def test_what_gather_nd_refuses() -> None:
+    a = NAMES["a"]
+    for place in ([[0, 3]], [[3, 0]], [[1, 0]], [[0, -1]]):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="are not all in"):
+            tf.gather_nd(a, place)
+    with pytest.raises(ValueError, match="must not be ragged"):
+        tf.gather_nd(a, ragged([[0, 1], [0]]))
+    with pytest.raises(ValueError, match="whose last axis is known"):
+        tf.function(
+            lambda i: tf.gather_nd(a, i), input_signature=[tf.TensorSpec([None, None], tf.int32)]
+        )([[0, 0]])
+    with pytest.raises(tf.errors.UnimplementedError, match="neither batch_dims"):
+        tf.gather_nd(a, [[0]], batch_dims=1)

@@ -134,6 +134,32 @@ def test_results_keep_their_structure(tmp_path: Any) -> None:
     np.testing.assert_array_equal(back["a"][0].y["k"], expected["a"][0].y["k"])
 
 
+def test_composite_results_are_what_they_were(tmp_path: Any) -> None:
+    """They came back as named tuples of their components."""
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)], autograph=False)
+    def function(x: Any) -> Any:
+        dense = x.to_tensor()
+        uniform = tf.RaggedTensor.from_uniform_row_length(tf.range(4.0), 2)
+        return {"r": (x * 2, uniform), "s": tf.sparse.from_dense(dense), "n": None, "d": dense}
+
+    x = tf.ragged.constant([[1.5, 2.0], [], [3.0]])
+    loaded = saved_function(function, tmp_path)
+    for call in (loaded, tf.function(lambda x: loaded(x))):
+        found = call(x)
+        rows, uniform = found["r"]
+        assert isinstance(rows, tf.RaggedTensor)
+        assert rows.to_list() == [[3.0, 4.0], [], [6.0]]
+        assert uniform.shape == [2, 2]
+        assert isinstance(found["s"], tf.SparseTensor)
+        assert tf.sparse.to_dense(found["s"]).numpy().tolist() == found["d"].numpy().tolist()
+        assert found["n"] is None
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        total = tf.reduce_sum(loaded(x)["r"][0] ** 2)
+    assert tape.gradient(total, x).to_list() == [[12.0, 16.0], [], [24.0]]
+
+
 @pytest.mark.parametrize(
     "result",
     [lambda x: None, lambda x: (), lambda x: [x], lambda x: (x, x), lambda x: x],
