@@ -26,6 +26,11 @@ from tfx.ops.nn.activations import relu6 as relu6
 from tfx.ops.nn.activations import selu as selu
 from tfx.ops.nn.activations import silu as silu
 from tfx.ops.nn.activations import swish as swish
+from tfx.ops.nn.candidate_samplers import all_candidate_sampler as all_candidate_sampler
+from tfx.ops.nn.candidate_samplers import compute_accidental_hits as compute_accidental_hits
+from tfx.ops.nn.candidate_samplers import (
+    fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
+)
 from tfx.ops.nn.conv_transpose import conv1d_transpose as conv1d_transpose
 from tfx.ops.nn.conv_transpose import conv2d_transpose as conv2d_transpose
 from tfx.ops.nn.conv_transpose import conv3d_transpose as conv3d_transpose

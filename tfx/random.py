@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
+from tfx.ops.nn.candidate_samplers import all_candidate_sampler as all_candidate_sampler
+from tfx.ops.nn.candidate_samplers import (
+    fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
+)
 from tfx.ops.nn.sampled_losses import log_uniform_candidate_sampler as log_uniform_candidate_sampler
 from tfx.ops.nn.sampled_losses import uniform_candidate_sampler as uniform_candidate_sampler
 from tfx.ops.random.generator import Algorithm as Algorithm

@@ -66,7 +66,7 @@ def test_namespaces_list_public_names_alone(name: str) -> None:
         ("compat.v1.nn.fractional_avg_pool", "TensorFlow has tf.compat.v1.nn.fractional_avg_pool"),
         ("compat.v2.queue", "TensorFlow has tf.queue"),
         ("compat.v3", "'tfx.compat' has no attribute 'v3'"),
-        ("autodiff.Nothing", "; it has ForwardAccumulator"),
+        ("autodiff.Nothing", "; it has ForwardAccumulator, GradientTape"),
     ],
 )
 def test_a_missing_name_says_where_to_look(name: str, told: str) -> None:

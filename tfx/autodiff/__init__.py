@@ -8,9 +8,14 @@ from tfx.core.lazy_namespaces import lazy_namespace
 
 if TYPE_CHECKING:
     from tfx.autodiff.forward_accumulator import ForwardAccumulator as ForwardAccumulator
+    from tfx.autodiff.tape import GradientTape as GradientTape
 
-__all__ = ["ForwardAccumulator"]
+__all__ = ["ForwardAccumulator", "GradientTape"]
 
 __getattr__, __dir__ = lazy_namespace(
-    __name__, {"tfx.autodiff.forward_accumulator": "ForwardAccumulator"}
+    __name__,
+    {
+        "tfx.autodiff.forward_accumulator": "ForwardAccumulator",
+        "tfx.autodiff.tape": "GradientTape",
+    },
 )

@@ -69,7 +69,7 @@ def log_uniform_candidate_sampler(
     """
     share = _zipf(range_max)
     op = "LogUniformCandidateSampler"
-    return _drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
+    return drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
 
 
 def uniform_candidate_sampler(
@@ -91,7 +91,7 @@ def uniform_candidate_sampler(
     """
     share = np.full(max(range_max, 1), 1.0 / max(range_max, 1))
     op = "UniformCandidateSampler"
-    return _drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
+    return drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
 
 
 def _zipf(count: int) -> Any:
@@ -99,7 +99,7 @@ def _zipf(count: int) -> Any:
     return np.diff(steps) / steps[-1]
 
 
-def _drawn(
+def drawn(
     true_classes: Any,
     num_true: int,
     num_sampled: int,
@@ -109,15 +109,30 @@ def _drawn(
     share: Any,
     op: str,
 ) -> Candidates:
+    """Classes drawn by a distribution.
+
+    Args:
+        true_classes: See ``log_uniform_candidate_sampler``, as of all but the last two.
+        num_true: The same.
+        num_sampled: The same.
+        unique: The same.
+        range_max: The same.
+        seed: The same.
+        share: The probability of each class, an array.
+        op: The operation's name, for messages.
+    """
     if num_sampled < 1 or range_max < 1 or num_true < 1:
         raise InvalidArgumentError(
             f"{op}: num_true, num_sampled and range_max must be above 0; got {num_true}, "
             f"{num_sampled} and {range_max}.",
             op=op,
         )
-    if unique and num_sampled > range_max:
+    possible = int(np.count_nonzero(share))
+    if unique and num_sampled > possible:
         raise InvalidArgumentError(
-            f"{op}: cannot draw {num_sampled} different classes of range_max={range_max}.", op=op
+            f"{op}: cannot draw {num_sampled} different classes of range_max={range_max}, of which "
+            f"{possible} can be drawn.",
+            op=op,
         )
     chances = convert_to_tensor(share.astype(np.float32))
     # The larger share plus Gumbel noise wins: draws without putting back, or one draw each.
@@ -138,7 +153,7 @@ def _drawn(
 
 def _tries(share: Any, count: int) -> float:
     """Return the expected number of draws until ``count`` different classes are drawn."""
-    if count >= len(share):
+    if count >= np.count_nonzero(share):
         return math.inf
     low, high = 0.0, float(count)
     rest = np.log1p(-np.minimum(share, 1 - 1e-12))

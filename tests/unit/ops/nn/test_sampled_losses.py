@@ -78,3 +78,62 @@ def test_too_many_to_draw() -> None:
         tf.random.uniform_candidate_sampler([[0]], 1, 5, True, 4)
     with pytest.raises(ValueError, match="num_true=2"):
         tf.nn.nce_loss(W, B, RIGHT, tf.constant(X), 5, 50, num_true=2)
+
+
+@pytest.mark.parametrize("unique", [True, False], ids=["unique", "repeating"])
+def test_samplers_by_given_numbers(unique: bool, tmp_path: Any) -> None:
+    draw = tf.random.fixed_unigram_candidate_sampler
+    assert draw is tf.nn.fixed_unigram_candidate_sampler
+    numbers = [4.0, 0.0, 1.0, 9.0]
+    right = [[1], [4]]
+    seen = np.zeros(5)
+    for seed in range(40):
+        found = draw(
+            right, 1, 2, unique, 5, distortion=0.5, num_reserved_ids=1, unigrams=numbers, seed=seed
+        )
+        assert not unique or len(set(found[0].numpy().tolist())) == 2
+        np.add.at(seen, found[0].numpy(), 1)
+    assert seen[0] == seen[2] == 0  # reserved, and of no number
+    assert seen[4] > seen[3] > 0
+    share = np.array([0, 2, 0, 1, 3]) / 6
+    if not unique:
+        np.testing.assert_allclose(found[1], 2 * share[[[1], [4]]], rtol=1e-5)
+        np.testing.assert_allclose(found[2], 2 * share[found[0]], rtol=1e-5)
+    (tmp_path / "words.csv").write_text("a,4\nb,0\nc,1\nd,9\n")
+    file = str(tmp_path / "words.csv")
+    found = draw([[0]], 1, 2, True, 4, vocab_file=file, num_shards=2, shard=0)
+    assert sorted(found[0].numpy().tolist()) == [0, 2]
+    assert found[2].numpy().tolist() == [1.0, 1.0]
+
+
+def test_numbers_that_samplers_refuse() -> None:
+    draw, refused = tf.random.fixed_unigram_candidate_sampler, tf.errors.InvalidArgumentError
+    with pytest.raises(refused, match="either vocab_file or unigrams"):
+        draw([[0]], 1, 1, True, 3)
+    with pytest.raises(
+        refused, match="2 numbers behind 0 reserved ids are not those of range_max=3"
+    ):
+        draw([[0]], 1, 1, True, 3, unigrams=[1, 2])
+    with pytest.raises(refused, match="no class has a number above 0"):
+        draw([[0]], 1, 1, True, 2, unigrams=[0, 0])
+    with pytest.raises(refused, match="of range_max=3, of which 2 can be drawn"):
+        draw([[0]], 1, 3, True, 3, unigrams=[1, 0, 2])
+
+
+def test_all_classes_and_accidental_hits() -> None:
+    sampled, right, others = tf.nn.all_candidate_sampler([[1, 2]], 2, 4, True)
+    assert sampled.numpy().tolist() == [0, 1, 2, 3]
+    assert right.numpy().tolist() == [[1.0, 1.0]]
+    assert others.numpy().tolist() == [1.0] * 4
+
+    @tf.function(
+        input_signature=[tf.TensorSpec([None, 2], tf.int64), tf.TensorSpec([None], tf.int64)]
+    )
+    def hits(right: Any, sampled: Any) -> Any:
+        return tf.nn.compute_accidental_hits(right, sampled, 2)
+
+    found = hits([[5, 1], [2, 7], [0, 3]], [2, 1, 3, 5])  # as TensorFlow has it
+    assert found.indices.numpy().tolist() == [0, 0, 1, 2]
+    assert found.ids.numpy().tolist() == [3, 1, 0, 2]
+    assert found.weights.numpy().tolist() == [float(np.finfo(np.float32).min)] * 4
+    assert found.indices.dtype == tf.int32

@@ -1,0 +1,170 @@
+"""Samplers of classes by frequencies that are given, of all classes, and what a sample hits."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
+from tfx.framework.builder import ox
+from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.ops.array.creation import fill, ones
+from tfx.ops.array.reshape import reshape
+from tfx.ops.array.shape import shape
+from tfx.ops.array.where import where
+from tfx.ops.common.arguments import as_int64, cast_to
+from tfx.ops.math.comparison import equal
+from tfx.ops.nn.sampled_losses import Candidates, drawn
+
+
+class AccidentalHits(NamedTuple):
+    """Where a sample holds right classes."""
+
+    indices: Tensor
+    ids: Tensor
+    weights: Tensor
+
+
+def fixed_unigram_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str = "",
+    distortion: float = 1.0,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Sequence[float] = (),
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """Classes drawn by how often they occur, for which numbers are given.
+
+    Args:
+        true_classes: int64 ``[batch, num_true]``, the classes that are right.
+        num_true: How many are right for each example.
+        num_sampled: How many to draw.
+        unique: Draw each class at most once.
+        range_max: Classes are below this.
+        vocab_file: A CSV file with a row for each class, whose last value is its number; it is
+            read when the graph is made.
+        distortion: The numbers are raised to this power: 1 draws by frequency, 0 uniformly.
+        num_reserved_ids: Classes in front of those with a number, which are never drawn.
+        num_shards: With ``shard``, only classes whose remainder by this is ``shard`` are drawn.
+        shard: See ``num_shards``.
+        unigrams: A number for each class, in place of ``vocab_file``.
+        seed: Seed; see ``tfx.random.set_seed``.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``(sampled_candidates, true_expected_count, sampled_expected_count)``: int64
+        ``[num_sampled]``, and how often each right and each drawn class is expected in a sample.
+
+    Raises:
+        InvalidArgumentError: neither or both of ``vocab_file`` and ``unigrams``, as many numbers
+            as there are no classes, or more different classes than can be drawn.
+
+    Example:
+        >>> import tfx as tf
+        >>> right = tf.constant([[0]], tf.int64)
+        >>> sampled = tf.random.fixed_unigram_candidate_sampler(
+        ...     right, 1, 2, True, 3, unigrams=[5.0, 0.0, 2.0]
+        ... )
+        >>> sorted(sampled[0].numpy().tolist())
+        [0, 2]
+    """
+    op = "FixedUnigramCandidateSampler"
+    given = [float(n) for n in unigrams]
+    if bool(given) == bool(vocab_file):
+        raise InvalidArgumentError(
+            f"{op}: expected either vocab_file or unigrams; got {vocab_file!r} and {given!r}.",
+            op=op,
+        )
+    if vocab_file:
+        with open(vocab_file, encoding="utf-8", newline="") as file:
+            given = [float(row[-1]) for row in csv.reader(file) if row]
+    counts = np.array([0.0] * num_reserved_ids + given)
+    if len(counts) != range_max:
+        raise InvalidArgumentError(
+            f"{op}: {len(given)} numbers behind {num_reserved_ids} reserved ids are not those of "
+            f"range_max={range_max} classes.",
+            op=op,
+        )
+    weights = np.where(counts > 0, counts, 1.0) ** distortion * (counts > 0)
+    weights[np.arange(range_max) % num_shards != shard] = 0.0
+    if not weights.any():
+        raise InvalidArgumentError(f"{op}: no class has a number above 0; got {given!r}.", op=op)
+    share = weights / weights.sum()
+    return drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
+
+
+def all_candidate_sampler(
+    true_classes: Any,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Candidates:
+    """All classes: makes of a sampled loss the full one.
+
+    Args:
+        true_classes: int64 ``[batch, num_true]``, the classes that are right.
+        num_true: How many are right for each example.
+        num_sampled: The number of classes.
+        unique: Accepted for compatibility.
+        seed: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        See ``tfx.random.fixed_unigram_candidate_sampler``; every class is expected once.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random.all_candidate_sampler([[1]], 1, 3, True)[0].numpy()
+        array([0, 1, 2])
+    """
+    right = as_int64(true_classes)
+    sampled = ox.Range(int64_constant(0), int64_constant(num_sampled), int64_constant(1))
+    one = convert_to_tensor(1.0, dtypes.float32)
+    return Candidates(sampled, fill(shape(right), one), ones([num_sampled]))
+
+
+def compute_accidental_hits(
+    true_classes: Any,
+    sampled_candidates: Any,
+    num_true: int,
+    seed: int | None = None,
+    name: str | None = None,
+) -> AccidentalHits:
+    """Where a sample of wrong classes holds classes that are right.
+
+    Args:
+        true_classes: int64 ``[batch, num_true]``, the classes that are right.
+        sampled_candidates: int64 ``[num_sampled]``, see the samplers.
+        num_true: How many are right for each example.
+        seed: Accepted for compatibility.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``(indices, ids, weights)``, vectors: the rows of ``true_classes`` (int32), places in the
+        sample (int64), and the lowest float32, to be added to such logits.
+
+    Example:
+        >>> import tfx as tf
+        >>> hits = tf.nn.compute_accidental_hits([[1], [2]], [2, 1, 3], 1)
+        >>> hits.indices.numpy(), hits.ids.numpy()
+        (array([0, 1], dtype=int32), array([1, 0]))
+    """
+    right = reshape(as_int64(true_classes), [-1, num_true, 1])
+    places = where(equal(right, as_int64(sampled_candidates)))
+    rows = cast_to(places[:, 0], dtypes.int32)
+    lowest = convert_to_tensor(float(np.finfo(np.float32).min), dtypes.float32)
+    return AccidentalHits(rows, places[:, 2], fill(shape(rows), lowest))
