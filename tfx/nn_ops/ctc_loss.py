@@ -14,6 +14,7 @@ from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.tracing.function import function
 from tfx.ops.array.concat import concat, stack
+from tfx.ops.array.creation import ones_like
 from tfx.ops.array.gather import gather
 from tfx.ops.array.reshape import broadcast_to, reshape
 from tfx.ops.array.shape import shape
@@ -22,7 +23,10 @@ from tfx.ops.array.where import where
 from tfx.ops.common.arguments import as_int64, cast_to, scalar_like, tensor
 from tfx.ops.math.comparison import not_equal
 from tfx.ops.math.reduction import reduce_logsumexp
+from tfx.ops.math.segments import unsorted_segment_sum
 from tfx.ops.nn.softmax import log_softmax
+from tfx.sparse_ops.conversion import to_dense
+from tfx.sparse_ops.sparse_tensor import SparseTensor
 
 # The logarithm of what cannot be: finite, so that differences of two of them are 0 and not NaN.
 _NEVER = -1e30
@@ -41,11 +45,12 @@ def ctc_loss(
     """Connectionist temporal classification: minus the logarithm of a text's probability.
 
     Args:
-        labels: ``[batch, most]`` integers, each row filled up behind its ``label_length``. A blank
-            among them is a letter like others if it is class 0; if it is another class, the class
-            before it counts instead, as in TensorFlow.
+        labels: ``[batch, most]`` integers, each row filled up behind its ``label_length``, or a
+            sparse tensor of them, each row from its beginning, which needs a ``blank_index``. A
+            blank among them is a letter like others if it is class 0; if it is another class, the
+            class before it counts instead, as in TensorFlow.
         logits: ``[frames, batch, classes]`` of a floating dtype.
-        label_length: ``[batch]`` integers.
+        label_length: ``[batch]`` integers; of a sparse tensor its own lengths count.
         logit_length: ``[batch]`` integers: the frames that count.
         logits_time_major: ``logits`` is as above; False: ``[batch, frames, classes]``.
         unique: Accepted for compatibility.
@@ -57,6 +62,7 @@ def ctc_loss(
 
     Raises:
         InvalidArgumentError: other ranks.
+        ValueError: sparse labels without a ``blank_index``.
 
     Example:
         >>> import tfx as tf
@@ -64,6 +70,13 @@ def ctc_loss(
         >>> loss.numpy().round(4)  # 3 of 9 alignments
         array([1.0986], dtype=float32)
     """
+    if isinstance(labels, SparseTensor):
+        if blank_index is None:
+            raise ValueError(
+                "Argument `blank_index` must be provided when `labels` is a `SparseTensor`: "
+                "0, or -1 for the last class."
+            )
+        labels, label_length = _filled_up(labels)
     x, words = tensor(logits), as_int64(labels)
     if x.shape.rank != 3 or words.shape.rank != 2:
         raise InvalidArgumentError(
@@ -79,6 +92,13 @@ def ctc_loss(
     lengths = as_int64(label_length), as_int64(logit_length)
     loss: Tensor = _loss(words, x, *lengths, int64_constant(blank))
     return loss
+
+
+def _filled_up(labels: SparseTensor) -> tuple[Tensor, Tensor]:
+    """Sparse labels as a matrix, and the length of each row."""
+    rows, size = labels.indices[:, 0], as_int64(labels.dense_shape)[0]
+    lengths = unsorted_segment_sum(ones_like(rows), rows, size)
+    return to_dense(labels), lengths
 
 
 def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Tensor) -> Tensor:

@@ -63,6 +63,15 @@ def test_functions_of_the_backend() -> None:
     np.testing.assert_array_equal(state, last)
 
 
+def test_texts_by_the_backend() -> None:
+    chances = tf.nn.softmax(tf.reshape(tf.sin(tf.range(20.0)), [1, 5, 4]))
+    cost = K.ctc_batch_cost([[1, 2]], chances, [[5]], [[2]])
+    expected = tf.nn.ctc_loss([[1, 2]], tf.math.log(chances), [2], [5], False, blank_index=-1)
+    np.testing.assert_allclose(cost, expected[:, None], rtol=1e-5)
+    (decoded,), _ = K.ctc_decode(chances, [5])
+    assert decoded.shape[0] == 1
+
+
 def test_losses_that_are_written_with_the_backend() -> None:
     def distance(true: Any, predicted: Any) -> Any:
         return K.sqrt(K.mean(K.square(true - predicted)))

@@ -96,3 +96,29 @@ def test_unique_labels_are_int64():
     found, index = tf.nn.ctc_unique_labels(tf.constant([[3, 4, 4, 3]]))
     assert found.dtype == tf.int64
     assert index.dtype == tf.int32
+
+
+def test_sparse_labels_and_the_loss_of_tensorflow_1() -> None:
+    logits = tf.reshape(tf.sin(tf.range(40.0)), [5, 2, 4])
+    labels = tf.SparseTensor([[0, 0], [0, 1], [1, 0]], [1, 2, 0], [2, 2])
+    expected = [3.5409293, 2.7209904]  # TensorFlow's
+    old = tf.compat.v1.nn.ctc_loss
+    for found in (
+        tf.nn.ctc_loss(labels, logits, None, [5, 4], blank_index=-1),
+        tf.function(lambda s: tf.nn.ctc_loss(s, logits, None, [5, 4], blank_index=3))(labels),
+        old(labels, logits, [5, 4]),
+        old(labels, tf.transpose(logits, [1, 0, 2]), [5, 4], time_major=False),
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        loss = old(labels, logits, [1, 4], ignore_longer_outputs_than_inputs=True)
+    np.testing.assert_allclose(loss, [0.0, expected[1]], rtol=1e-5)
+    gradient = tape.gradient(loss, logits).numpy()
+    assert (gradient[:, 0] == 0).all()
+    assert (gradient[0, 1] != 0).all()
+    assert np.isposinf(old(labels, logits, [1, 4])[0])
+    with pytest.raises(ValueError, match="`blank_index` must be provided"):
+        tf.nn.ctc_loss(labels, logits, None, [5, 4])
+    with pytest.raises(tf.errors.UnimplementedError, match="got True and True"):
+        old(labels, logits, [5, 4], preprocess_collapse_repeated=True)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.compat.v1.ops.renamed_arguments import one_of, only_named
+from tfx.core.errors import UnimplementedError
 from tfx.framework.tensor import Tensor
+from tfx.nn_ops import ctc_loss as ctc
+from tfx.ops.array.creation import zeros_like
+from tfx.ops.array.where import where
 from tfx.ops.linalg import matmul
 from tfx.ops.math import statistics
 from tfx.ops.math.cast import stop_gradient
+from tfx.ops.math.elementwise import is_inf
 from tfx.ops.nn import convolution, losses, normalization, pooling
 from tfx.ops.nn import dropout as dropping
 from tfx.ops.nn import softmax as softmax_ops
@@ -236,3 +241,41 @@ def xw_plus_b(x: Any, weights: Any, biases: Any, name: str | None = None) -> Ten
 def relu_layer(x: Any, weights: Any, biases: Any, name: str | None = None) -> Tensor:
     """``relu(matmul(x, weights) + biases)``."""
     return relu(xw_plus_b(x, weights, biases))
+
+
+def ctc_loss(
+    labels: Any,
+    inputs: Any = None,
+    sequence_length: Any = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: Any = None,
+) -> Tensor:
+    """Connectionist temporal classification; see ``tf.nn.ctc_loss``. The last class is the blank.
+
+    Args:
+        labels: A sparse tensor ``[batch, most]`` of integers.
+        inputs: ``[frames, batch, classes]`` of a floating dtype: logits.
+        sequence_length: ``[batch]`` integers: the frames that count.
+        preprocess_collapse_repeated: Must be False.
+        ctc_merge_repeated: Must be True.
+        ignore_longer_outputs_than_inputs: The loss of a text that does not fit into its frames is
+            0, without a gradient, and not infinite.
+        time_major: ``inputs`` is as above; False: ``[batch, frames, classes]``.
+        logits: Newer name of ``inputs``.
+
+    Raises:
+        UnimplementedError: other settings of the two.
+    """
+    if preprocess_collapse_repeated or not ctc_merge_repeated:
+        raise UnimplementedError(
+            "ctc_loss is that of preprocess_collapse_repeated=False and ctc_merge_repeated=True; "
+            f"got {preprocess_collapse_repeated} and {ctc_merge_repeated}."
+        )
+    x = one_of("logits", logits, "inputs", inputs)
+    loss = ctc.ctc_loss(labels, x, None, sequence_length, time_major, blank_index=-1)
+    return (
+        where(is_inf(loss), zeros_like(loss), loss) if ignore_longer_outputs_than_inputs else loss
+    )
