@@ -21,7 +21,9 @@ from tfx import keras as keras
 from tfx import linalg as linalg
 from tfx import loaders as loaders
 from tfx import lookup as lookup
+from tfx import losses as losses
 from tfx import math as math
+from tfx import metrics as metrics
 from tfx import mixed_precision as mixed_precision
 from tfx import nest as nest
 from tfx import nn as nn
