@@ -53,7 +53,8 @@ def export(
         dynamic: Dimensions whose size calls may choose, with their names.
         training: Whether each signature gets a twin that runs as in training (``train``).
         name: Name of the module.
-        verify: Whether every method must answer as JAX does; otherwise nothing is written.
+        verify: Whether every method must answer as JAX does; a difference is an error that names
+            the first layer that differs, and nothing is written.
         tolerance: How far answers may be away, by the largest element of each.
         metadata: Text to keep in the manifest.
         examples: Golden examples, as in ``saved_model.SaveOptions``; None: JAX's own answers to

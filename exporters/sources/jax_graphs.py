@@ -6,15 +6,19 @@ import importlib
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.errors import InvalidArgumentError, OpError, UnimplementedError
 from tfx.exporters.example_calls import ExampleCall
+from tfx.exporters.sources.jax_layers import layers_inside
 from tfx.exporters.sources.jax_models import JaxModel, Values
 from tfx.exporters.sources.messages import one_line
-from tfx.importing.method_graphs import MethodGraph, Port, SourceAnswer
+from tfx.framework.variable import Variable
+from tfx.importing.compare_answers import values_inside
+from tfx.importing.method_graphs import LayerValue, MethodGraph, Port, SourceAnswer
 
 Array: TypeAlias = "np.ndarray[Any, Any]"
 
@@ -116,6 +120,31 @@ class JaxCall:
         given = [*self.inputs.values(), *self._model.values.values()]
         return dict(zip(self.outputs, map(np.asarray, self.flat(*given)), strict=True))
 
+    def layers(self, graph: MethodGraph) -> list[LayerValue]:
+        """What the model computes inside for the example, where its graph has the same.
+
+        Args:
+            graph: The call's.
+
+        Raises:
+            UnimplementedError: JAX does not run the model equation by equation.
+            OpError: the graph does not run with all of its values as results.
+        """
+        names = [n for node in graph.model.graph.node for n in node.output if n]
+
+        def run(weights: Values) -> dict[str, Array]:
+            variables = {n: Variable(a, trainable=False) for n, a in weights.items()}
+            return values_inside(self.label, graph, variables, self.inputs, names)
+
+        try:
+            return list(layers_inside(self.flat, self.inputs, self._model.values, run))
+        except OpError:
+            raise
+        except Exception as e:  # of any primitive
+            raise UnimplementedError(
+                f"JAX does not run {self.label} equation by equation ({one_line(e)})."
+            ) from e
+
 
 def method_graph(model: JaxModel, call: ExampleCall) -> MethodGraph:
     """A call of a model as a graph.
@@ -134,20 +163,21 @@ def method_graph(model: JaxModel, call: ExampleCall) -> MethodGraph:
         taken.label, taken.flat, taken.specs, [*taken.inputs, *taken.weights], taken.outputs
     )
     found = taken.answer()
-    answer = SourceAnswer(
-        taken.inputs,
-        {n: a for n, a in found.items() if n not in taken.updates},
-        {name: found[port] for port, name in taken.updates.items()},
-    )
-    return MethodGraph(
+    graph = MethodGraph(
         proto,
         arguments=taken.arguments,
         results=taken.results,
         parameters=taken.parameters,
         weights=taken.weights,
         updates=taken.updates,
-        answers=(answer,),
     )
+    answer = SourceAnswer(
+        taken.inputs,
+        {n: a for n, a in found.items() if n not in taken.updates},
+        {name: found[port] for port, name in taken.updates.items()},
+        layers=lambda: taken.layers(graph),
+    )
+    return replace(graph, answers=(answer,))
 
 
 def to_onnx(

@@ -153,7 +153,8 @@ def _first_layer(call: MethodCall, answer: SourceAnswer, tolerance: float) -> st
         return f"What the source computes inside cannot be told: {e.message}"
     if not layers:
         return "No value inside of the graph is known to be one of the source's."
-    found = _values_inside(call, answer, [item.value for item in layers])
+    names = [item.value for item in layers]
+    found = values_inside(call.label, call.graph, call.variables, answer.inputs, names)
     return first_layer(layers, found, tolerance, answer.converter)
 
 
@@ -189,21 +190,38 @@ def first_layer(
     return f"All {len(layers)} layers inside agree up to {agreed!r}; the difference is behind them."
 
 
-def _values_inside(
-    call: MethodCall, answer: SourceAnswer, names: Sequence[str]
+def values_inside(
+    label: str,
+    graph: MethodGraph,
+    variables: Mapping[str, Variable],
+    inputs: Mapping[str, Any],
+    names: Sequence[str],
 ) -> dict[str, npt.NDArray[Any]]:
-    loaded = open_model(call.graph.model)
-    proto = loaded.proto
+    """What a converted graph computes inside.
+
+    Args:
+        label: What was converted, for messages.
+        graph: The graph.
+        variables: The variables by name.
+        inputs: Arrays by the graph's inputs.
+        names: The graph's names of the values.
+
+    Returns:
+        Arrays by name, in the order of ``names``.
+
+    Raises:
+        OpError: the graph does not run with these values as results.
+    """
+    proto = open_model(graph.model).proto
     declared = {item.name for item in proto.graph.output}
     wanted = list(dict.fromkeys(names))
     for name in wanted:
         if name not in declared:
             proto.graph.output.add(name=name)
-    graph: MethodGraph = dataclasses.replace(
-        call.graph, model=proto, results={n: Port(n) for n in wanted}, updates={}, answers=()
+    whole = dataclasses.replace(
+        graph, model=proto, results={n: Port(n) for n in wanted}, updates={}, answers=()
     )
-    inner = MethodCall(call.label, "inside", graph, call.variables)
-    inputs = {
-        n: convert_to_tensor(a, inner.ports[n].tensor.dtype) for n, a in answer.inputs.items()
-    }
-    return {n: t.numpy() for n, t in inner.run(inputs).items()}
+    inner = MethodCall(label, "inside", whole, variables)
+    tensors = {n: convert_to_tensor(a, inner.ports[n].tensor.dtype) for n, a in inputs.items()}
+    found = inner.run(tensors)
+    return {n: found[n].numpy() for n in wanted}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 import tfx as tf
 from tfx import loaders
 from tfx.exporters import from_jax
+from tfx.exporters.converted import save_converted
 from tfx.exporters.example_calls import ExampleCall
+from tfx.exporters.sources import jax_graphs
 from tfx.exporters.sources.jax_models import named_leaves
 
 jax = pytest.importorskip("jax")
@@ -132,6 +135,120 @@ def test_networks(kind: str) -> None:
     module = from_jax.to_module(model, x, variables=variables, dynamic={"x": {0: "batch"}})
     np.testing.assert_allclose(module(x), model.apply(variables, x), rtol=1e-4, atol=1e-5)
     check_gradients(module, model.apply, variables, x)
+
+
+def layered(kind: str) -> tuple[Any, Any, Any]:
+    """A model with several layers, its input, and its variables if they stand beside it."""
+    x = normal(3, 4)
+    if kind == "linen":
+        nn = pytest.importorskip("flax.linen")
+
+        class Linen(nn.Module):  # type: ignore[misc, name-defined]
+            @nn.compact
+            def __call__(self, x: Any) -> Any:
+                x = nn.LayerNorm()(nn.Dense(6)(x[None]))
+                return nn.Dense(2)(nn.gelu(x))[0]
+
+        linen = Linen()
+        return linen, x, linen.init(jax.random.key(0), x)
+    if kind == "nnx":
+        nnx = pytest.importorskip("flax.nnx")
+
+        class Nnx(nnx.Module):  # type: ignore[misc, name-defined]
+            def __init__(self, rngs: Any) -> None:
+                self.first = nnx.Linear(4, 6, rngs=rngs)
+                self.norm = nnx.BatchNorm(6, rngs=rngs)
+                self.last = nnx.Linear(6, 2, rngs=rngs)
+
+            def __call__(self, x: Any) -> Any:
+                return self.last(nnx.relu(self.norm(self.first(x))))
+
+        return Nnx(nnx.Rngs(0)), x, None
+    if kind == "equinox":
+        nn = pytest.importorskip("equinox").nn
+        return nn.MLP(4, 3, 5, 2, activation=jnp.tanh, key=jax.random.key(0)), x[0], None
+
+    @jax.jit
+    def function(weights: Any, x: Any) -> Any:
+        hidden = jax.nn.gelu(x @ weights["first"]["kernel"] + weights["first"]["bias"])
+        return jax.nn.softmax(hidden @ weights["last"])
+
+    first = {"kernel": jnp.asarray(normal(4, 6)), "bias": jnp.zeros(6)}
+    return function, x, {"first": first, "last": jnp.asarray(normal(6, 2))}
+
+
+@pytest.mark.parametrize(
+    ("kind", "weight", "first", "last"),
+    [
+        ("linen", "params/Dense_0/kernel", r"Linen/Dense_0 \(add, test_from_jax.py", None),
+        ("linen", "params/LayerNorm_0/bias", r"Linen/LayerNorm_0 \(add", r"Linen/LayerNorm_0 \("),
+        ("linen", "params/Dense_1/bias", r"Linen/Dense_1 \(add", r"Linen \(mul"),
+        ("nnx", "first/bias", r"first \(add, test_from_jax.py", None),
+        ("nnx", "norm/mean", r"norm \(", r"first \("),
+        ("nnx", "last/kernel", r"last \(", r"max, test_from_jax.py"),
+        ("equinox", "layers/1/bias", r"layers/1 \(add", r".*\(tanh"),
+        ("function", "first/bias", r"first \(add", r"first \(dot_general"),
+        ("function", "last", r"dot_general, test_from_jax.py", "mul, test_from_jax.py"),
+    ],
+)
+def test_a_difference_names_the_layer_and_leaves_nothing(
+    kind: str, weight: str, first: str, last: str | None, tmp_path: Path
+) -> None:
+    """A weight that goes wrong; where scales are 1 and biases 0, layers give the same."""
+    model, x, variables = layered(kind)
+    module = from_jax.to_module(model, x, variables=variables)
+    save_converted(module, tmp_path / "good")
+    wrong = module.weights[weight]
+    wrong.assign_add(np.linspace(0.5, 2.0, wrong.shape.num_elements()).reshape(wrong.shape))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not the same") as caught:
+        save_converted(module, tmp_path / "bad")
+    text = str(caught.value)
+    assert re.search(rf"first layer that differs is '{first}", text), text
+    agreed = re.search(r"before it agree, the last is '(.*)'", text)
+    assert last is None or (agreed and re.match(last, agreed[1])), text
+    assert [p.name for p in tmp_path.iterdir()] == ["good"]
+
+
+def test_a_graph_that_is_another_one_names_the_layer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator that is converted wrongly, once for inference and once for training."""
+    original = jax_graphs.to_onnx
+
+    def broken(*args: Any) -> Any:
+        proto = original(*args)
+        for node in proto.graph.node:
+            if node.op_type in ("Gelu", "Tanh"):
+                node.op_type = "Softplus"
+                del node.attribute[:]
+        return proto
+
+    model, x, variables = layered("linen")
+    monkeypatch.setattr(jax_graphs, "to_onnx", broken)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"first layer that differs is 'Linen \(.*the last is 'Linen/LayerNorm_0 \(add",
+    ):
+        from_jax.export(model, tmp_path / "b", x, variables=variables)
+    assert not list(tmp_path.iterdir())
+
+
+def test_inference_and_training_are_two_signatures(tmp_path: Path) -> None:
+    model, x, _ = layered("nnx")
+    module = from_jax.export(model, tmp_path / "b", x, training=True)
+    assert set(module.signatures) == {"serving_default", "train"}
+    loaded = tf.saved_model.load(tmp_path / "b")
+    before = module.weights["norm/mean"].numpy()
+    model.eval()
+    found = loaded.signatures["serving_default"](x=x)["output"]
+    np.testing.assert_allclose(found, model(jnp.asarray(x)), rtol=1e-4, atol=1e-5)
+    model.train()
+    found = loaded.signatures["train"](x=x)["output"]  # with the statistics of these rows
+    np.testing.assert_allclose(found, model(jnp.asarray(x)), rtol=1e-4, atol=1e-5)
+    mean = module.weights["norm/mean"].numpy()
+    np.testing.assert_array_equal(mean, before)  # comparing leaves no trace
+    module.call_train(x)
+    np.testing.assert_allclose(module.weights["norm/mean"], model.norm.mean[...], rtol=1e-4)
 
 
 def test_structures_and_an_argument_that_comes_back() -> None:
