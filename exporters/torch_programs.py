@@ -71,7 +71,12 @@ def trace_method(model: Any, label: str, call: ExampleCall) -> TracedMethod:
     is_forward = call.method == "forward"
     _know_caches()
     traced = model if is_forward else _with_forward(model, function, parameters)
-    with in_mode(model, call.training), _readable(label, dims), quiet():
+    with (
+        _with_batched_experts(model),
+        in_mode(model, call.training),
+        _readable(label, dims),
+        quiet(),
+    ):
         program = torch.export.export(
             traced, call.args, dict(call.kwargs), dynamic_shapes=shapes if given else None
         )
@@ -89,6 +94,31 @@ def _know_caches() -> None:
         executorch.register_dynamic_cache_export_support()
     except (ImportError, AttributeError, ValueError):
         return  # another version, which knows them or has none
+
+
+@contextmanager
+def _with_batched_experts(model: Any) -> Iterator[None]:
+    """Have mixtures of experts of transformers compute with operators that graphs have.
+
+    Their usual way multiplies groups of rows whose sizes only a run tells, by an operator that ONNX
+    has no form of. The other way takes for each row the matrices of its experts; the result is the
+    same.
+    """
+    before = []
+    try:
+        for module in model.modules():
+            if not hasattr(module, "get_experts_implementation"):
+                continue
+            ways = module.get_experts_implementation()
+            if "grouped_mm" in ways.values():
+                before.append((module, ways))
+                module.set_experts_implementation(
+                    {n: "batched_mm" if way == "grouped_mm" else way for n, way in ways.items()}
+                )
+        yield
+    finally:
+        for module, ways in reversed(before):
+            module.set_experts_implementation(ways)
 
 
 def _bound(label: str, parameters: inspect.Signature, call: ExampleCall) -> dict[str, Any]:

@@ -423,3 +423,29 @@ def test_a_language_model_with_its_cache() -> None:
     _close(module(input_ids=_array(other))["logits"], model(other).logits)
     with pytest.raises(InvalidArgumentError, match="pad with is 50256, expected one of the 11"):
         text_generation.to_generator(model, pad_token=50256)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_a_mixture_of_experts_of_transformers() -> None:
+    """Its usual operator has no form in ONNX; the other way is only taken while it is traced."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.MixtralConfig(
+        hidden_size=16, intermediate_size=24, num_hidden_layers=1, num_attention_heads=2,
+        num_key_value_heads=1, num_local_experts=4, vocab_size=17, use_cache=False,
+    )  # fmt: skip
+    model = transformers.MixtralForCausalLM(config).eval()
+    model.set_experts_implementation("grouped_mm")
+    tokens = torch.randint(0, 17, (2, 5))
+    axes = {"input_ids": {0: "batch", 1: "length"}}
+    module = from_torch.to_module(model, kwargs={"input_ids": tokens}, dynamic=axes)
+    assert model.get_experts_implementation()[""] == "grouped_mm"
+    assert compare_answers(module) < 1e-4
+    other = torch.randint(0, 17, (3, 7))
+    _close(module(input_ids=_array(other))["logits"], model(other).logits)
+    model(tokens).logits.square().sum().backward()
+    with tf.GradientTape() as tape:
+        loss = tf.reduce_sum(tf.square(module(input_ids=_array(tokens))["logits"]))
+    name = "model.layers.0.mlp.experts.down_proj"
+    found = tf.convert_to_tensor(tape.gradient(loss, module.weights[name]))
+    _close(found, dict(model.named_parameters())[name].grad)
