@@ -3,7 +3,8 @@
 Shared by every exporter ``from_*``. The one decision: everything is compared before a file exists,
 and what is stored as golden examples are the source's own answers, so that ``tfx verify`` compares
 a bundle with the framework that it came from, years later and without it. Where a source gave no
-answer, a warning says so: nobody shall believe that something was compared.
+answer, a warning says so: nobody shall believe that something was compared. Where nothing is to be
+compared, golden examples are the bundle's own answers, since storing the source's compares them.
 """
 
 from __future__ import annotations
@@ -42,9 +43,11 @@ def save_converted(
         module: What a ``to_module`` made.
         path: The folder to make.
         verify: Whether each method must answer as its source did.
-        tolerance: How far answers may be away, by the largest element of each.
+        tolerance: How far answers may be away, by the largest element of each; of outputs that
+            ``examples`` has, too.
         metadata: Text to keep in the manifest, beside what is known of the source.
-        examples: Golden examples as in ``saved_model.SaveOptions``; None: the source's answers.
+        examples: Golden examples as in ``saved_model.SaveOptions``; None: the source's answers,
+            without ``verify`` some that are made up.
         max_shard_bytes: Most bytes of variables in one file, unless one is larger.
 
     Raises:
@@ -60,8 +63,10 @@ def save_converted(
             for call in method.calls:
                 if call.graph.unanswered:
                     warn_not_compared(call.label, call.graph.unanswered)
-    if examples is None:
+    if examples is None and verify:
         examples = source_examples(module, tolerance) or None
+    elif isinstance(examples, Mapping):
+        examples = with_tolerance(examples, tolerance)
     options = SaveOptions(
         metadata={**module.metadata, **(metadata or {})},
         max_shard_bytes=max_shard_bytes,
@@ -96,6 +101,19 @@ def source_examples(module: ConvertedModule, tolerance: float) -> dict[str, list
                 left -= size
                 example = SourceExample((pair,), tolerance, answer.is_made_up)
                 found.setdefault(signature, []).append(example)
+    return found
+
+
+def with_tolerance(examples: Mapping[str, Any], tolerance: float) -> dict[str, Any]:
+    """Golden examples that the user gave, whose outputs may be as far away as a source's.
+
+    Raises:
+        InvalidArgumentError: they have another form.
+    """
+    found: dict[str, Any] = {}
+    for item in given_examples(examples):
+        own = item if item.source is not None else item._replace(tolerance=tolerance)
+        found.setdefault(item.signature, []).append(own)
     return found
 
 
@@ -135,6 +153,6 @@ def with_answers(
             pairs = tuple((a.inputs, a.outputs) for a in own if a is not None)
             made = SourceExample(pairs, tolerance)
         else:
-            made = list(zip(item.calls, item.expected or [{}] * len(item.calls), strict=True))
+            made = item._replace(tolerance=tolerance)
         found.setdefault(item.signature, []).append(made)
     return found

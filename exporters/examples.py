@@ -54,12 +54,21 @@ class SourceExample:
 
 
 class GivenExample(NamedTuple):
-    """Calls that the user gave: inputs of each, and outputs to expect if there are some."""
+    """Calls that the user gave: inputs of each, and outputs to expect if there are some.
+
+    Attributes:
+        signature: The signature's name.
+        calls: Inputs of each call by name.
+        expected: Outputs of each call, or of some, that must come out.
+        source: Answers of somebody else to store.
+        tolerance: How far outputs may be away from ``expected``.
+    """
 
     signature: str
     calls: tuple[Mapping[str, object], ...]
     expected: tuple[Mapping[str, object], ...] | None
     source: SourceExample | None = None
+    tolerance: float = TOLERANCE
 
 
 def given_examples(examples: Any) -> list[GivenExample]:
@@ -82,6 +91,8 @@ def given_examples(examples: Any) -> list[GivenExample]:
 
 
 def _given(name: str, item: Any) -> GivenExample:
+    if isinstance(item, GivenExample):
+        return item
     if isinstance(item, SourceExample):
         inputs, outputs = zip(*item.calls, strict=True)
         return GivenExample(name, inputs, outputs, item)
@@ -151,7 +162,7 @@ def _recorded(sources: Sources, given: Sequence[GivenExample]) -> list[Recorded]
                 f"examples has the signature {item.signature!r}, which the bundle has not; "
                 f"{nearest(item.signature, replayer.signatures)}"
             )
-        tolerance = TOLERANCE if item.source is None else item.source.tolerance
+        tolerance = item.tolerance if item.source is None else item.source.tolerance
         made = record(replayer, item.signature, item.calls, item.expected, tolerance)
         if item.source is not None:
             made.keep_expected(item.source.calls)

@@ -171,7 +171,8 @@ def export(
         tolerance: How far answers may be away, by the largest element of each.
         metadata: Text to keep in the manifest.
         examples: Golden examples, as in ``saved_model.SaveOptions``; inputs alone are compared too,
-            and kept with the models' answers. None: their answers to made up inputs.
+            and kept with the models' answers. None: their answers to made up inputs, without
+            ``verify`` the bundle's own.
         max_shard_bytes: Most bytes of variables in one file, unless one is larger.
 
     Returns:
@@ -190,7 +191,7 @@ def export(
     """
     models = _named(model)
     ask = None
-    if verify or examples is None:
+    if verify:
         ask = _Question(given_inputs(examples), _chosen(models, signatures), inputs or {})
         ask.check(models)
     module = _made(models, signatures=signatures, trainable=trainable, name=name, ask=ask)

@@ -22,7 +22,7 @@ from tfx.bundle.examples import TOLERANCE
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
-from tfx.exporters.converted import save_converted
+from tfx.exporters.converted import save_converted, source_examples
 from tfx.exporters.sources.sklearn_conversion import (
     EXTRA,
     SklearnGraph,
@@ -90,13 +90,15 @@ def export(
     module = to_module(model, signatures=signatures, data=data, inputs=inputs, dtype=dtype)
     if verify:
         _compare(module, tolerance)
+        if examples is None:
+            examples = source_examples(module, tolerance) or None
     save_converted(
         module,
         path,
         verify=False,
         tolerance=tolerance,
         metadata=metadata,
-        examples=examples if verify or examples is not None else False,
+        examples=examples,
         max_shard_bytes=max_shard_bytes,
     )
     return module

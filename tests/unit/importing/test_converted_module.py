@@ -192,6 +192,29 @@ def test_answers_are_compared_and_stored(tmp_path: Path) -> None:
     save_converted(_module(5.0), tmp_path / "other", verify=False, examples=False)
 
 
+def test_one_tolerance_is_what_both_comparisons_of_an_export_have(tmp_path: Path) -> None:
+    """With the source's answers, and with outputs that the user expects."""
+    save_converted(_module(6.1), tmp_path / "m", tolerance=0.05)
+    (example,) = loaders.summarize(tmp_path / "m").manifest.examples
+    assert example.tolerance == pytest.approx(0.05)
+    assert loaders.verify(tmp_path / "m").is_ok
+    inputs = {"x": np.ones((1, 2), np.float32), "m": np.float32(2)}
+    given = {"serving_default": (inputs, {"out": np.float32([[6.1]])})}
+    save_converted(_module(6.0), tmp_path / "m", tolerance=0.05, examples=given)
+    (example,) = loaders.summarize(tmp_path / "m").manifest.examples
+    assert example.tolerance == pytest.approx(0.05)
+    assert example.is_given
+    with pytest.raises(InvalidArgumentError, match=r"output 'out' differs by 0\.1"):
+        save_converted(_module(6.0), tmp_path / "m", examples=given)
+
+
+def test_without_verifying_nothing_is_compared(tmp_path: Path) -> None:
+    """The examples are the bundle's own answers: the source's would be compared to be stored."""
+    save_converted(_module(5.0), tmp_path / "m", verify=False)
+    assert loaders.summarize(tmp_path / "m").manifest.examples
+    assert loaders.verify(tmp_path / "m").is_ok
+
+
 def test_descriptions_that_do_not_fit() -> None:
     graph = _graph(lambda x, w: x @ w, x=([None, 2],), w=([2, 1],))
 
