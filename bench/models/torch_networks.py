@@ -131,7 +131,7 @@ _VISION: dict[str, tuple[int, dict[str, Any]]] = {
     "vit_b_32": (64, {"image_size": 64}),
     "swin_t": (64, {}),
     "swin_v2_t": (64, {}),
-    "maxvit_t": (64, {"input_size": (64, 64)}),
+    "maxvit_t": (224, {"input_size": (224, 224)}),  # windows of 7 in every stage
     "deeplabv3_mobilenet_v3_large": (64, {}),
     "lraspp_mobilenet_v3_large": (64, {}),
     "fcn_resnet50": (64, {}),

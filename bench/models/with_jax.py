@@ -288,7 +288,8 @@ def check(name):
             deviation(
                 [np.asarray(bundle.variables[f"weights/{quote(prefix + n, safe='')}"]) - b],
                 [(b - np.float32(_RATE) * s) - b],
-                [(b - _RATE * e) - b],
+                # Not rounded to the parameter's size, as the source's own step is.
+                [-_RATE * e.astype(np.float64)],
                 floor=floor * _RATE,
             )
             for n, b, s, e in zip(names, before, low[1], exact[1], strict=True)
