@@ -13,14 +13,17 @@ from dataclasses import replace
 from typing import Any
 
 from tfx.control_flow.recurrent_activations import activations_of
+from tfx.control_flow.recurrent_call import called
 from tfx.control_flow.recurrent_layout import RecurrentLayout, chosen, recur
+from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.graph.formulas.shapes import reversed_along
+from tfx.graph.lstm_gradient import LstmGradient, is_plain
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.batching import BatchedOp, Results, batching, folded, unfolded
-from tfx.ops.common.shapes import zeros_shaped
+from tfx.ops.common.shapes import raw_shape, zeros_shaped
 
 _DEFAULTS = {
     "RNN": ("Tanh",),
@@ -48,7 +51,8 @@ def recurrent_gradients(
         dys: Gradients of its results.
         needs: Which gradients are wanted.
     """
-    return _KINDS[op](op, attrs, inputs, states, dys, needs).gradients()
+    kind = _PlainLstm if op == "LSTM" and _is_plain(attrs, inputs) else _KINDS[op]
+    return kind(op, attrs, inputs, states, dys, needs).gradients()
 
 
 class _Backward:
@@ -65,6 +69,7 @@ class _Backward:
         dys: Sequence[Tensor | None],
         needs: Sequence[bool],
     ) -> None:
+        self.arguments = (op, attrs, inputs, states, dys, needs)
         given = dict(zip(_INPUTS, inputs, strict=False))
         self.layout = layout = RecurrentLayout(attrs, given.get("lengths"))
         self.attrs = attrs
@@ -298,6 +303,11 @@ class _Gru(_Backward):
 
 class _Lstm(_Backward):
     def gradients(self) -> list[Tensor | None]:
+        da, dh, dc, dp = self.slopes()
+        return self.finish(da, da, None, dh, dc, dp)
+
+    def slopes(self) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        """The gradients of what goes into the gates, of first state and cell, and of peepholes."""
         a = self.projected(self.x, self.w, self.biases(0))
         a = ox.Add(a, self.projected(self.before, self.r, self.biases(1)))
         ai, ao, af, ag = self.parts(a, 4)
@@ -359,7 +369,7 @@ class _Lstm(_Backward):
 
     def _backwards(
         self, k: Tensor, to_cell: Tensor, to_before: Tensor, earlier: Tensor, cells: Tensor
-    ) -> list[Tensor | None]:
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
         def step(states: list[Tensor], now: Any) -> tuple[list[Tensor], list[Tensor]]:
             k, to_cell, to_before, dy, past = now
             dh = self.incoming(states[0], dy)
@@ -381,7 +391,40 @@ class _Lstm(_Backward):
             if self.mask is not None:  # cells behind the end may be anything
                 terms = [self.masked(t) for t in terms]
             dp = self.layout.summed(ox.Concat(*terms, axis=-1))
-        return self.finish(da, da, None, dh0, dc0, dp)
+        return da, dh0, dc0, dp
+
+
+class _PlainLstm(_Lstm):
+    """One whose way back is a call, for which plans have an operator."""
+
+    def slopes(self) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
+        op, attrs, inputs, states, dys, needs = self.arguments
+        given = dict(zip((*_INPUTS[: len(inputs)], "y"), (*inputs, states), strict=True))
+        given |= zip(("dy", "dh", "dc"), dys, strict=False)
+        there = {name: x for name, x in given.items() if x is not None}
+
+        def body(inner: dict[str, Tensor]) -> list[Tensor]:
+            again = [inner.get(name) for name in _INPUTS[: len(inputs)]]
+            slopes = [inner.get(name) for name in ("dy", "dh", "dc")]
+            da, dh, dc, _ = _Lstm(op, attrs, again, inner["y"], slopes, needs).slopes()
+            return [da, dh, dc]
+
+        time, batch, _ = raw_shape(self.x)
+        rows, units = raw_shape(self.r)
+        state = (batch, units)
+        shapes = ((time, batch, rows), state, state)
+        da, dh, dc = called("lstm_gradient", there, body, shapes, LstmGradient((*there,)))
+        return da, dh, dc, None
+
+
+def _is_plain(attrs: dict[str, Any], inputs: Sequence[Tensor | None]) -> bool:
+    given = dict(zip(_INPUTS, inputs, strict=False))
+    x, r = given["x"], given["r"]
+    assert x is not None
+    assert r is not None
+    known = x.shape.rank == 3 and r.shape.is_fully_defined()
+    more = given.get("lengths") is not None or given.get("p") is not None
+    return x.dtype == dtypes.float32 and known and not more and is_plain(attrs)
 
 
 _KINDS: dict[str, type[_Backward]] = {"RNN": _Rnn, "GRU": _Gru, "LSTM": _Lstm}

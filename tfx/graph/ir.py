@@ -42,6 +42,9 @@ FUSED = "Fused"
 FUSED_LOOP = "FusedLoop"
 # Sums over all axes but the last one, of one tensor or of the products of two.
 COLUMN_SUM = "ColumnSum"
+# The operator ``LSTM``, which also returns gates and cells, and its gradient.
+LSTM = "Lstm"
+LSTM_GRADIENT = "LstmGradient"
 # Operators of images with the channels last, each with the attribute ``window``.
 CHANNELS_LAST_CONV = "ChannelsLastConv"
 CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
@@ -56,6 +59,8 @@ KERNEL_OPERATORS = frozenset(
         FUSED,
         FUSED_LOOP,
         COLUMN_SUM,
+        LSTM,
+        LSTM_GRADIENT,
         CHANNELS_LAST_CONV,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,
         CHANNELS_LAST_CONV_FILTER_GRADIENT,

@@ -18,7 +18,15 @@ from pathlib import Path
 _HERE = Path(__file__).parent
 # Not a name that Python would take for a module of its own.
 FILE_NAME = "libtfx_kernels." + {"win32": "dll", "darwin": "dylib"}.get(sys.platform, "so.1")
-SOURCES = ("program.c", "windows.c", "depthwise.c", "columns.c", "operator.c")
+SOURCES = (
+    "program.c",
+    "tiles.c",
+    "windows.c",
+    "depthwise.c",
+    "lstm.c",
+    "columns.c",
+    "operator.c",
+)
 # Small code: the loops are short. No errno and no traps of floating point, which nobody reads; no
 # products and sums in one step, so that results are those of the operators one by one.
 FLAGS = (

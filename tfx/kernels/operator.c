@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "columns.h"
+#include "lstm.h"
 #include "numbers.h"
 #include "program.h"
 #include "runtime_api.h"
@@ -281,8 +282,11 @@ static int of_any_types(const CustomOperator *self) {
   return 0;
 }
 
-/* An operator with any number of inputs and outputs, of any types. */
-#define OPERATOR(NAME, CREATE, COMPUTE, DESTROY)                                               \
+static void keep(int *inputs, int *outputs) { (void)inputs, (void)outputs; }
+
+/* An operator with any number of inputs and outputs, of any types; which results may stand where an input
+   stood tells a function, if there are such. */
+#define OPERATOR(NAME, CREATE, COMPUTE, DESTROY, OVER)                                         \
   {                                                                                            \
       .version = RUNTIME_API_VERSION,                                                          \
       .get_name = NAME,                                                                        \
@@ -303,13 +307,16 @@ static int of_any_types(const CustomOperator *self) {
       .kernel_compute_with_status = COMPUTE,                                                   \
       .get_start_version = at_least_one,                                                       \
       .get_end_version = at_least_one,                                                         \
+      .get_may_inplace = OVER,                                                                 \
+      .release_may_inplace = keep,                                                             \
   }
 
-static const CustomOperator fused = OPERATOR(name, create, compute, destroy);
+static const CustomOperator fused = OPERATOR(name, create, compute, destroy, NULL);
 static const CustomOperator fused_loop =
-    OPERATOR(name_of_loop, create_loop, compute_loop, destroy);
+    OPERATOR(name_of_loop, create_loop, compute_loop, destroy, NULL);
 
 #include "column_operators.inc"
+#include "lstm_operators.inc"
 #include "window_operators.inc"
 
 static const CustomOperator *const operators[] = {&fused,
@@ -322,7 +329,9 @@ static const CustomOperator *const operators[] = {&fused,
                                                   &operator_DEPTHWISE_INPUT_GRADIENT,
                                                   &operator_DEPTHWISE_FILTER_GRADIENT,
                                                   &operator_MAX_POOL,
-                                                  &operator_MAX_POOL_GRADIENT};
+                                                  &operator_MAX_POOL_GRADIENT,
+                                                  &operator_lstm,
+                                                  &operator_lstm_gradient};
 
 /* What ONNX Runtime calls for each session that is to know the operator. */
 EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {

@@ -1,102 +1,12 @@
 #include "windows.h"
 #include "numbers.h"
-#include "processor.h"
+#include "tiles.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
-#if defined(__x86_64__) || defined(_M_X64)
-#include <immintrin.h>
-#define IS_X86 1
-#else
-#define IS_X86 0
-#endif
-
-/* --- blocks that stay in registers ------------------------------------------------------------- */
-
-enum { MAX_ROWS = 12, MAX_COLUMNS = 32 };
-
-/* Products that are added in a row in float32, before their sum is added to others. */
-#ifndef IN_A_ROW /* tests have less */
-#define IN_A_ROW 128
-#endif
-
-typedef void (*Tile)(const f32 *const *rows, const i64 *runs, i64 count, i64 length,
-                     const f32 *panel, f32 *const *to, int columns, int positive);
-typedef void (*Sums)(const i64 *offsets, const f32 *x, i64 x_line, i64 x_step, const f32 *dy,
-                     i64 lines, i64 positions, f32 *to, i64 to_step, int columns);
-
-/* Functions by the number of rows, for some numbers. */
-typedef struct {
-  int rows, columns;
-  Tile tile[MAX_ROWS + 1];
-  Sums sums[MAX_ROWS + 1];
-} Tiles;
-
-#define PASTE(a, b) a##_##b
-#define PASTED(a, b) PASTE(a, b)
-#define JOIN(name) PASTED(name, SET)
-
-#if IS_X86
-#define SET avx512
-#define TARGET __attribute__((target("avx512f")))
-#define LANES 16
-#define VECTORS 2
-#define ROWS 12
-#define FOR_EACH_COUNT(DO) DO(1) DO(2) DO(4) DO(6) DO(8) DO(10) DO(12)
-#define SPLAT(x) ((vector_avx512)_mm512_set1_ps(x))
-#define ADD_PRODUCT(a, b, c)                                                                   \
-  ((vector_avx512)_mm512_fmadd_ps((__m512)(a), (__m512)(b), (__m512)(c)))
-#include "tiles.inc"
-#undef SET
-#undef TARGET
-#undef LANES
-#undef VECTORS
-#undef ROWS
-#undef FOR_EACH_COUNT
-#undef SPLAT
-#undef ADD_PRODUCT
-#define SET avx2
-#define TARGET __attribute__((target("avx2,fma")))
-#define LANES 8
-#define SPLAT(x) ((vector_avx2)_mm256_set1_ps(x))
-#define ADD_PRODUCT(a, b, c)                                                                   \
-  ((vector_avx2)_mm256_fmadd_ps((__m256)(a), (__m256)(b), (__m256)(c)))
-#else
-#define SET plain
-#define TARGET
-#define LANES 4
-#define SPLAT(x) ((vector_plain){x, x, x, x})
-#define ADD_PRODUCT(a, b, c) ((a) * (b) + (c))
-#endif
-#define VECTORS 2
-#define ROWS 6
-#define FOR_EACH_COUNT(DO) DO(1) DO(2) DO(4) DO(6)
-#include "tiles.inc"
-
-#ifndef HAS_AVX512 /* tests say no */
-#define HAS_AVX512 has_vectors(VECTORS_AVX512)
-#endif
-
-static const Tiles *best_tiles(void) {
-#if IS_X86
-  return HAS_AVX512 ? &tiles_avx512 : &tiles_avx2;
-#else
-  return &tiles_plain;
-#endif
-}
-
-/* As many of the rows that are left as there is a function for. */
-static int rows_at_once(const Tiles *tiles, int64_t left) {
-  int count = left < tiles->rows ? (int)left : tiles->rows;
-  while (!tiles->tile[count]) count--;
-  return count;
-}
-
 /* --- images in pieces -------------------------------------------------------------------------- */
-
-static i64 parts_of(i64 whole, i64 part) { return (whole + part - 1) / part; }
 
 /* The limit of what is counted: no machine has as many bytes, and numbers of 64 bits hold the product of
    such a count with all that it is multiplied with here. */

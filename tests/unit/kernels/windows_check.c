@@ -13,6 +13,8 @@ static int allows_avx512 = 1;
 /* Sums of few products at a time, also in the middle of a run and of a line. */
 #define IN_A_ROW 7
 
+#include "tiles.c"
+
 #include "depthwise.c"
 #include "windows.c"
 

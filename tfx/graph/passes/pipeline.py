@@ -27,6 +27,7 @@ from tfx.graph.passes.gemm_transposes import share_transposes
 from tfx.graph.passes.half_precision import use_half_precision
 from tfx.graph.passes.limit_call_depth import limit_call_depth
 from tfx.graph.passes.loops_to_scans import scan_loops
+from tfx.graph.passes.lstm_kernels import use_lstm_kernels
 from tfx.graph.passes.quick_kernels import choose_quick_kernels
 from tfx.graph.passes.remove_copies import remove_copies
 from tfx.graph.passes.sink_expands import sink_expands
@@ -147,6 +148,10 @@ _REWRITES = EVERYTHING - {Claim.SHORT_CALL_CHAINS, Claim.NO_COPIES}
 
 PREPARE = Pipeline(
     [
+        Pass(
+            "lstm kernels",
+            lambda g, o: use_lstm_kernels(g, own_kernels=o.own_kernels and o.half is None),
+        ),
         Pass(
             "calls",
             lambda g, _: limit_call_depth(g),
