@@ -409,10 +409,11 @@ class _PlainLstm(_Lstm):
             da, dh, dc, _ = _Lstm(op, attrs, again, inner["y"], slopes, needs).slopes()
             return [da, dh, dc]
 
-        time, batch, _ = raw_shape(self.x)
-        rows, units = raw_shape(self.r)
-        state = (batch, units)
-        shapes = ((time, batch, rows), state, state)
+        x, r = raw_shape(self.x), raw_shape(self.r)
+        assert x is not None  # as ``_is_plain`` found
+        assert r is not None
+        state = (x[1], r[1])
+        shapes = ((x[0], x[1], r[0]), state, state)
         da, dh, dc = called("lstm_gradient", there, body, shapes, LstmGradient((*there,)))
         return da, dh, dc, None
 

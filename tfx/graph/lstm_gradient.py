@@ -35,12 +35,11 @@ class LstmGradient(Tag):
 
 
 def is_plain(attrs: dict[str, Any]) -> bool:
-    """True if an ``LSTM`` runs forwards, time first, with the usual activations and nothing more."""
+    """True if an ``LSTM`` runs forwards, time first, with the usual activations alone."""
     return (
         _text(attrs.get("direction", "forward")) == "forward"
         and not any(attrs.get(name) for name in ("layout", "input_forget", "clip"))
-        and [_text(name).lower() for name in attrs.get("activations") or _ACTIVATIONS]
-        == _ACTIVATIONS
+        and [_text(n).lower() for n in attrs.get("activations") or _ACTIVATIONS] == _ACTIVATIONS
     )
 
 

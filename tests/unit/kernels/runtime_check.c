@@ -303,11 +303,13 @@ static int64_t some_function(void) {
   return 0;
 }
 
+static int only_usual; /* sizes, in a call of many tensors */
+
 /* A size: mostly such that tensors fit one another, seldom one that no tensor with elements has. */
 static int64_t some_size(int64_t usual) {
   static const int64_t sizes[] = {0, 1, 2, 3, 7, 0, (int64_t)1 << 20, (int64_t)1 << 31,
                                   (int64_t)1 << 40, (int64_t)1 << 61, INT64_MAX};
-  return below(8) ? usual : sizes[below(below(2) ? 5 : 11)];
+  return only_usual || below(8) ? usual : sizes[below(below(2) ? 5 : 11)];
 }
 
 static void some_value(Value *value, int type, size_t rank, const int64_t *usual) {
@@ -331,10 +333,12 @@ static size_t make_lstm(Info *info, Value *values, int is_gradient) {
   static const size_t ranks[2][LSTM_INPUTS] = {{3, 3, 3, 2, 3, 3, 4}, {3, 3, 3, 3, 4, 3, 3}};
   const int64_t given = below(80) ? below(16) : 16 + below(3);
   size_t count = 0;
+  only_usual = below(4) != 0;
   info->attributes[0] = (Attribute){"given", {given}, 1};
   for (int n = 0; n < LSTM_INPUTS; n++)
     if (n < LSTM_REQUIRED || given >> (n - LSTM_REQUIRED) & 1)
       some_value(&values[count++], 1, ranks[is_gradient][n], usual[is_gradient][n]);
+  only_usual = 0;
   return count;
 }
 
@@ -544,6 +548,32 @@ static void check_empty(void) {
   lacks_outputs = 0;
 }
 
+/* Each call that an LSTM makes of the runtime, between its steps too, may be the one that fails. */
+static void check_failures(void) {
+  Value values[8];
+  for (int is_gradient = 0; is_gradient < 2; is_gradient++) {
+    const CustomOperator *does = is_gradient ? &operator_lstm_gradient : &operator_lstm;
+    const int64_t t = 3, b = 5, u = 140;
+    const int64_t firsts[2][3] = {{t, b, 2}, {t, b, 4 * u}}, seconds[2][3] = {{1, 4 * u, 2}, {t, b, u}};
+    const int64_t third[] = {1, 4 * u, u}, *const usual[] = {firsts[is_gradient], seconds[is_gradient], third};
+    const Info info = {{{"given", {0}, 1}}};
+    for (int i = 0; i < 8; i++) output_types[i] = 1;
+    for (int i = 0; i < 3; i++) {
+      values[i] = (Value){.type = 1, .rank = 3};
+      memcpy(values[i].sizes, usual[i], 3 * sizeof *usual[i]);
+      values[i].data = space(&values[i]);
+    }
+    for (fails_at = 1; fails_at < 60; fails_at++) {
+      calls = 0;
+      if (call(does, &info, values, 3)) break;
+      require(strstr(last_message, "the runtime fails") != NULL, last_message);
+    }
+    require(fails_at > 20 && fails_at < 60, "an LSTM asks the runtime for every step");
+    for (int i = 0; i < 3; i++) free(values[i].data);
+  }
+  fails_at = 0;
+}
+
 int main(int argc, char **argv) {
   if (argc != 3) return 2;
   state = strtoull(argv[1], NULL, 10) * 2654435761u + 88172645463325252u;
@@ -554,6 +584,7 @@ int main(int argc, char **argv) {
   check_registration();
   check_overflows();
   check_empty();
+  check_failures();
   for (long tried = 0; tried < wanted; tried++) {
     Info info;
     Value values[8] = {{0}};
