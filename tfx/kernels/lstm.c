@@ -17,12 +17,18 @@ typedef int32_t i32;
 
 enum { GATES = 4 };
 
+/* Some units of some rows of the batch, in one step: where their gates stand, one kind ``units`` numbers
+   behind the other, and the cells behind the step and before it. */
 typedef struct {
-  void (*open_gates)(f32 *gates, i64 units, const f32 (*add)[MAX_COLUMNS], const f32 *before,
-                     f32 *cell, i64 n);
-  void (*show_state)(const f32 *output, const f32 *cell, f32 *state, i64 n);
-  void (*close_gates)(const f32 *gates, i64 units, const f32 *before, const f32 *cell,
-                      const f32 *dh, f32 *dc, f32 *da, i64 n);
+  f32 *gates, *cell;
+  const f32 *before;
+  i64 rows, n, units, before_step; /* from one row's cell to the next: 0 if all are the same */
+} Block;
+
+typedef struct {
+  void (*open_gates)(const Block *at, const f32 (*add)[GATES][MAX_COLUMNS]);
+  void (*show_states)(const Block *at, f32 *states);
+  void (*close_gates)(const Block *at, const f32 (*dh)[MAX_COLUMNS], f32 *dc, f32 *da);
 } Cells;
 
 #define JOIN(name) name##_plain
@@ -114,12 +120,14 @@ typedef struct {
   const Tiles *tiles;
   const Cells *cells;
   i64 blocks, parts; /* of units; of the batch */
+  const f32 *zeros;  /* as many as units */
 } Division;
 
 static Division divide(const Lstm *of) {
   const Tiles *tiles = best_tiles();
   return (Division){of, tiles, tiles->columns == MAX_COLUMNS ? &cells_avx512 : &cells_plain,
-                    parts_of(of->units, tiles->columns), parts_of(of->batch, ROWS_OF_PART)};
+                    parts_of(of->units, tiles->columns), parts_of(of->batch, ROWS_OF_PART),
+                    NULL};
 }
 
 /* The units and rows of a part. */
@@ -136,6 +144,35 @@ static Part part_of(const Division *division, size_t index) {
                 of->batch * (part + 1) / division->parts};
 }
 
+static Block block_of(const Division *division, const Part *part, i64 step, f32 *gates,
+                      f32 *cells) {
+  const Lstm *of = division->of;
+  const i64 row = step * of->batch + part->first, units = of->units;
+  Block at = {gates + row * GATES * units + part->unit, cells + row * units + part->unit, NULL,
+              part->last - part->first, part->n, units, units};
+  if (step)
+    at.before = at.cell - of->batch * units;
+  else if (of->c)
+    at.before = of->c + part->first * units + part->unit;
+  else
+    at.before = division->zeros, at.before_step = 0;
+  return at;
+}
+
+/* Have the processor bring a block's rows into its second cache, while it multiplies: they are short, so
+   it does not foresee them. */
+static void fetch(const Block *at, const f32 *more) {
+  enum { LINE = 16 };
+  for (i64 row = 0; row < at->rows; row++)
+    for (i64 j = 0; j < at->n; j += LINE) {
+      for (i64 gate = 0; gate < GATES; gate++)
+        PREFETCH(at->gates + (row * GATES + gate) * at->units + j);
+      PREFETCH(at->cell + row * at->units + j);
+      PREFETCH(at->before + row * at->before_step + j);
+      if (more) PREFETCH(more + row * at->units + j);
+    }
+}
+
 /* All parts of a step, or of ``steps`` steps. */
 static int run_parts(const Division *division, i64 steps, void (*part)(void *, size_t),
                      void *data, const Host *host) {
@@ -148,7 +185,14 @@ static int run_parts(const Division *division, i64 steps, void (*part)(void *, s
   return 0;
 }
 
-static f32 *memory(i64 numbers) { return malloc((size_t)larger(numbers, 1) * sizeof(f32)); }
+/* Memory of ``numbers`` for ``free``, and in it the first place where a line of the cache begins: vectors
+   that lie in two lines are read twice. */
+static f32 *memory(i64 numbers, f32 **lines) {
+  enum { LINE = 64 };
+  void *made = malloc((size_t)numbers * sizeof(f32) + LINE);
+  *lines = (f32 *)(((uintptr_t)made + LINE - 1) / LINE * LINE);
+  return made;
+}
 
 /* A row of the batch before the first step, of a tensor or of zeros. */
 static const f32 *row_of(const f32 *tensor, const f32 *zeros, i64 row, i64 length) {
@@ -167,7 +211,7 @@ static void copy_or_clear(f32 *to, const f32 *from, i64 count) {
 typedef struct {
   Division division;
   const LstmResults *to;
-  const f32 *w_panels, *r_panels, *zeros;
+  const f32 *w_panels, *r_panels;
   const f32 *states; /* behind each step: results or known ones */
   i64 step, chunk;   /* steps whose inputs are multiplied at once */
 } Forward;
@@ -199,33 +243,28 @@ static void step_forward(const Forward *does, const Part *part, i64 step) {
   const Tiles *tiles = does->division.tiles;
   const Cells *cells = does->division.cells;
   const i64 units = of->units, numbers = (1 + units) * tiles->columns, nothing = 0;
+  const Block at = block_of(&does->division, part, step, does->to->gates, does->to->cells);
+  fetch(&at, NULL);
   if (step % does->chunk == 0)
     project(does, part, step, smaller(does->chunk, of->time - step));
-  for (i64 row = part->first, count; row < part->last; row += count) {
-    const f32 *from[MAX_ROWS];
-    f32 add[MAX_ROWS][GATES][MAX_COLUMNS], *to[MAX_ROWS];
-    count = rows_at_once(tiles, part->last - row);
-    const i64 at = step * of->batch + row, before = at - of->batch;
-    for (i64 i = 0; i < count; i++)
-      from[i] = step ? does->states + (before + i) * units
-                     : row_of(of->h, does->zeros, row + i, units);
-    for (i64 gate = 0; gate < GATES; gate++) {
-      const f32 *panel = does->r_panels + (part->block * GATES + gate) * numbers;
-      for (i64 i = 0; i < count; i++) to[i] = add[i][gate];
+  f32 add[ROWS_OF_PART][GATES][MAX_COLUMNS];
+  for (i64 gate = 0; gate < GATES; gate++) {
+    const f32 *panel = does->r_panels + (part->block * GATES + gate) * numbers;
+    for (i64 row = part->first, count; row < part->last; row += count) {
+      const f32 *from[MAX_ROWS];
+      f32 *to[MAX_ROWS];
+      count = rows_at_once(tiles, part->last - row);
+      for (i64 i = 0; i < count; i++) {
+        from[i] = step ? does->states + ((step - 1) * of->batch + row + i) * units
+                       : row_of(of->h, does->division.zeros, row + i, units);
+        to[i] = add[row + i - part->first][gate];
+      }
       tiles->tile[count](from, &nothing, 1, units, panel, to, (int)part->n, 0);
     }
-    for (i64 i = 0; i < count; i++) {
-      f32 *gates = does->to->gates + (at + i) * GATES * units + part->unit;
-      f32 *cell = does->to->cells + (at + i) * units + part->unit;
-      const f32 *earlier = step ? does->to->cells + (before + i) * units
-                                : row_of(of->c, does->zeros, row + i, units);
-      cells->open_gates(gates, units, (const f32(*)[MAX_COLUMNS])add[i], earlier + part->unit,
-                        cell, part->n);
-      if (!of->states)
-        cells->show_state(gates + units, cell, does->to->y + (at + i) * units + part->unit,
-                          part->n);
-    }
   }
+  cells->open_gates(&at, (const f32(*)[GATES][MAX_COLUMNS])add);
+  if (!of->states)
+    cells->show_states(&at, does->to->y + (step * of->batch + part->first) * units + part->unit);
 }
 
 static void part_forward(void *data, size_t index) {
@@ -265,14 +304,15 @@ int lstm(const Lstm *of, const LstmResults *to, const Host *host) {
   does.states = of->states ? of->states : to->y;
   const i64 width = does.division.tiles->columns, panels = does.division.blocks * GATES;
   if (of->batch == 0 || of->units == 0) return 0;
-  does.chunk = parts_of(ROWS_OF_PART, smaller(of->batch, ROWS_OF_PART));
+  does.chunk = parts_of(MAX_ROWS, smaller(of->batch, MAX_ROWS));
   const i64 w_numbers = panels * width * (1 + of->inputs);
-  f32 *made = memory(w_numbers + panels * width * (1 + of->units) + of->units);
+  f32 *w_panels;
+  f32 *made = memory(w_numbers + panels * width * (1 + of->units) + of->units, &w_panels);
   if (!made) return -1;
-  f32 *r_panels = made + w_numbers, *zeros = r_panels + panels * width * (1 + of->units);
+  f32 *r_panels = w_panels + w_numbers, *zeros = r_panels + panels * width * (1 + of->units);
   memset(zeros, 0, (size_t)of->units * sizeof *zeros);
-  does.w_panels = made, does.r_panels = r_panels, does.zeros = zeros;
-  const int failed = run_forward(&does, made, r_panels, host);
+  does.w_panels = w_panels, does.r_panels = r_panels, does.division.zeros = zeros;
+  const int failed = run_forward(&does, w_panels, r_panels, host);
   free(made);
   return failed;
 }
@@ -283,7 +323,7 @@ typedef struct {
   Division division;
   const LstmKept *kept;
   const LstmSlopes *to;
-  const f32 *panels, *zeros;
+  const f32 *panels;
   i64 step; /* -1: before the first one */
 } Backward;
 
@@ -311,25 +351,30 @@ static void part_backward(void *data, size_t index) {
   const Lstm *of = does->division.of;
   const LstmKept *kept = does->kept;
   const Part part = part_of(&does->division, index);
-  const i64 units = of->units;
+  const i64 units = of->units, first = part.first * units + part.unit;
+  const i64 from = does->step * of->batch * units + first;
+  f32 dh[ROWS_OF_PART][MAX_COLUMNS];
+  /* The gates are only read, and the cells. */
+  const Block at =
+      block_of(&does->division, &part, does->step, (f32 *)kept->gates, (f32 *)kept->cells);
+  if (does->step >= 0) fetch(&at, kept->dy ? kept->dy + from : NULL);
   for (i64 row = part.first, count; row < part.last; row += count) {
-    f32 dh[MAX_ROWS][MAX_COLUMNS], *to[MAX_ROWS];
+    f32 *to[MAX_ROWS];
     count = rows_at_once(does->division.tiles, part.last - row);
     for (i64 i = 0; i < count; i++)
-      to[i] = does->step < 0 ? does->to->dh + (row + i) * units + part.unit : dh[i];
+      to[i] = does->step < 0 ? does->to->dh + (row + i) * units + part.unit
+                             : dh[row + i - part.first];
     pull_back(does, &part, row, count, to);
-    for (i64 i = 0; i < count && does->step >= 0; i++) {
-      const i64 at = does->step * of->batch + row + i, place = at * units + part.unit;
-      const f32 *before = does->step ? kept->cells + (at - of->batch) * units
-                                     : row_of(of->c, does->zeros, row + i, units);
-      if (kept->dy)
-        for (i64 j = 0; j < part.n; j++) dh[i][j] += kept->dy[place + j];
-      does->division.cells->close_gates(
-          kept->gates + at * GATES * units + part.unit, units, before + part.unit,
-          kept->cells + place, dh[i], does->to->dc + (row + i) * units + part.unit,
-          does->to->da + at * GATES * units + part.unit, part.n);
-    }
   }
+  if (does->step < 0) return;
+  for (i64 row = part.first; row < part.last && kept->dy; row++) {
+    const f32 *dy = kept->dy + from + (row - part.first) * units;
+    f32 *to = dh[row - part.first];
+    for (i64 j = 0; j < part.n; j++) to[j] += dy[j];
+  }
+  does->division.cells->close_gates(
+      &at, (const f32(*)[MAX_COLUMNS])dh, does->to->dc + first,
+      does->to->da + (does->step * of->batch + part.first) * GATES * units + part.unit);
 }
 
 int lstm_gradient(const Lstm *of, const LstmKept *kept, const LstmSlopes *to,
@@ -338,12 +383,13 @@ int lstm_gradient(const Lstm *of, const LstmKept *kept, const LstmSlopes *to,
   const i64 units = of->units, width = does.division.tiles->columns;
   const i64 panels = does.division.blocks;
   if (of->batch == 0 || units == 0) return 0;
-  f32 *made = memory(panels * width * (1 + GATES * units) + units);
+  f32 *begin;
+  f32 *made = memory(panels * width * (1 + GATES * units) + units, &begin);
   if (!made) return -1;
-  f32 *zeros = made + panels * width * (1 + GATES * units);
+  f32 *zeros = begin + panels * width * (1 + GATES * units);
   memset(zeros, 0, (size_t)units * sizeof *zeros);
-  does.panels = made, does.zeros = zeros;
-  Packing r = {of->r, NULL, made, GATES * units, units, width};
+  does.panels = begin, does.division.zeros = zeros;
+  Packing r = {of->r, NULL, begin, GATES * units, units, width};
   copy_or_clear(to->dc, kept->dc, of->batch * units);
   int failed = host->in_parallel(host->context, pack, (size_t)panels, &r);
   for (does.step = of->time - 1; does.step >= -1 && !failed; does.step--)

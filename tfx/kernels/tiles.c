@@ -10,6 +10,10 @@
 #define IS_X86 0
 #endif
 
+/* How many numbers ahead a panel is fetched into the cache: the processor itself does not go on to the
+   next page of memory. */
+enum { AHEAD = 512 };
+
 #define PASTE(a, b) a##_##b
 #define PASTED(a, b) PASTE(a, b)
 #define JOIN(name) PASTED(name, SET)

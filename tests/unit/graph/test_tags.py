@@ -17,6 +17,7 @@ TAGS = {
     "Blocks",
     "Clean",
     "CustomGradient",
+    "LstmGradient",
     "MadeOf",
     "Mark",
     "Packed",

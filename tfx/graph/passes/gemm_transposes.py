@@ -16,7 +16,11 @@ _INT64 = 7
 _FLOATS = (1, 11)
 # Columns of all products with one matrix from which a transposition pays, on one thread.
 _COLUMNS = 320
+# Rows and columns of the matrix, and numbers in it: of a larger one, that the processor's caches do
+# not hold, the transposition takes ten times as long.
 _LEAST, _MOST = 64, 1 << 20
+# Rows that only a run tells are taken for so many.
+_USUAL = 1 << 10
 
 
 def share_transposes(graph: Graph, threads: int = 1) -> Graph:
@@ -62,7 +66,9 @@ def _is_turned(node: Node) -> bool:
     rows, width = shape
     if not isinstance(width, int) or width < _LEAST:
         return False
-    return not isinstance(rows, int) or (rows >= _LEAST and rows * width <= _MOST)
+    if not isinstance(rows, int):
+        return width * _USUAL <= _MOST
+    return rows >= _LEAST and rows * width <= _MOST
 
 
 def _width(node: Node) -> int:
