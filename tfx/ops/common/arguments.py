@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import operator
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -128,12 +128,20 @@ def normalize_axes(axis: Any, rank: int | None, op: str) -> list[int] | None:
     return [a % rank for a in axes]
 
 
-def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
-    """Sum ``dy`` over the axes along which ``like`` was broadcast, back to its shape."""
+def unbroadcast(dy: Tensor, like: Tensor, *others: Tensor) -> Tensor:
+    """Sum ``dy`` over the axes along which ``like`` was broadcast, back to its shape.
+
+    Args:
+        dy: A gradient of the common shape.
+        like: One of the operands.
+        others: All others, where they are at hand: what has no such axis, or one of size 1,
+            spreads nothing along it, also where the size of ``like`` is not known.
+    """
     have, want = _raw_shape(dy), _raw_shape(like)
     if have is not None and have == want and None not in have:
         return dy
-    if have is None or want is None or not _known_pattern(have, want):
+    beside = tuple(map(_raw_shape, others))
+    if have is None or want is None or not _known_pattern(have, want, beside):
         return _unbroadcast_dynamic(dy, like)
     lead = len(have) - len(want)
     axes = [i for i, d in enumerate(have) if i < lead or (want[i - lead] == 1 and d != 1)]
@@ -143,14 +151,27 @@ def unbroadcast(dy: Tensor, like: Tensor) -> Tensor:
     return ox.Squeeze(dy, int64_constant(range(lead))) if lead else dy
 
 
-def _raw_shape(x: Tensor) -> tuple[int | str | None, ...] | None:
+_Sizes: TypeAlias = tuple[int | str | None, ...]
+
+
+def _raw_shape(x: Tensor) -> _Sizes | None:
     return x._symbol.shape if type(x) is SymbolicTensor else x.shape.symbolic
 
 
-def _known_pattern(have: tuple[int | str | None, ...], want: tuple[int | str | None, ...]) -> bool:
+def _known_pattern(have: _Sizes, want: _Sizes, beside: tuple[_Sizes | None, ...]) -> bool:
     """Return whether it is known for each axis if it is broadcast."""
     tail = have[len(have) - len(want) :]
-    return all(isinstance(w, int) or surely_equal(w, h) for h, w in zip(tail, want, strict=True))
+    return all(
+        isinstance(w, int) or surely_equal(w, h) or _is_widest(len(want) - i, beside)
+        for i, (h, w) in enumerate(zip(tail, want, strict=True))
+    )
+
+
+def _is_widest(place: int, beside: tuple[_Sizes | None, ...]) -> bool:
+    """Whether no other operand is longer than 1 along an axis, counted from the last one."""
+    known = all(sizes is not None for sizes in beside)
+    pairs = [(sizes, len(sizes) - place) for sizes in beside if sizes is not None]
+    return bool(beside) and known and all(i < 0 or sizes[i] == 1 for sizes, i in pairs)
 
 
 def _unbroadcast_dynamic(dy: Tensor, like: Tensor) -> Tensor:

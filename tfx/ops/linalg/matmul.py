@@ -218,7 +218,9 @@ def _matmul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
     if x.shape.rank == 1 or y.shape.rank == 1:
         return _vector_product_grad(op, dy)
-    dx = unbroadcast(product(dy, y, transpose_b=True), x) if op.needs[0] else None
+    dx = product(dy, y, transpose_b=True) if op.needs[0] else None
+    if dx is not None and y.shape.rank != 2:  # a matrix has no batch that x would be spread over
+        dx = unbroadcast(dx, x)
     if not op.needs[1]:
         return dx, None
     rank = x.shape.rank

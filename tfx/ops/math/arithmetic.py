@@ -47,8 +47,8 @@ def add(x: Any, y: Any, name: str | None = None) -> Tensor:
 @gradient("Add")
 def _add_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
-    dx = unbroadcast(dy, x) if op.needs[0] else None
-    return dx, unbroadcast(dy, y) if op.needs[1] else None
+    dx = unbroadcast(dy, x, y) if op.needs[0] else None
+    return dx, unbroadcast(dy, y, x) if op.needs[1] else None
 
 
 no_gradient("StringConcat", why="strings")
@@ -68,9 +68,9 @@ def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
 @gradient("Sub")
 def _sub_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
-    dx = unbroadcast(dy, x) if op.needs[0] else None
+    dx = unbroadcast(dy, x, y) if op.needs[0] else None
     # Negated last: there is less of it then.
-    return dx, ox.Neg(unbroadcast(dy, y)) if op.needs[1] else None
+    return dx, ox.Neg(unbroadcast(dy, y, x)) if op.needs[1] else None
 
 
 @forward("Add", "Sub")
@@ -100,8 +100,8 @@ def _mul_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     x, y = op.inputs
     if x is y:  # a square
         return ox.Mul(ox.Mul(dy, scalar_like(2, dy)), x), None
-    dx = unbroadcast(ox.Mul(dy, y), x) if op.needs[0] else None
-    return dx, unbroadcast(ox.Mul(dy, x), y) if op.needs[1] else None
+    dx = unbroadcast(ox.Mul(dy, y), x, y) if op.needs[0] else None
+    return dx, unbroadcast(ox.Mul(dy, x), y, x) if op.needs[1] else None
 
 
 forward("Mul")(bilinear)
@@ -135,8 +135,8 @@ def _div_grad(op: OpRecord, dy: Tensor) -> Sequence[Tensor | None]:
     dx = ox.Div(dy, y)
     dy_ = None
     if op.needs[1]:
-        dy_ = ox.Neg(unbroadcast(ox.Mul(dx, op.outputs[0]), y))
-    return unbroadcast(dx, x) if op.needs[0] else None, dy_
+        dy_ = ox.Neg(unbroadcast(ox.Mul(dx, op.outputs[0]), y, x))
+    return unbroadcast(dx, x, y) if op.needs[0] else None, dy_
 
 
 @forward("Div")

@@ -60,9 +60,15 @@ def test_a_wide_product_is_turned_once(rows: Any, size: int) -> None:
 
 @pytest.mark.parametrize(
     ("rows", "width", "columns", "threads"),
-    [(128, 64, (256,), 1), (128, 32, (512,), 1), (128, 64, (512,), 2), (65536, 64, (512,), 1)],
-    ids=["narrow", "small", "threads", "huge"],
+    [
+        (128, 64, (256,), 1),
+        (128, 32, (512,), 1),
+        (128, 64, (512,), 2),
+        (65536, 64, (512,), 1),
+        (None, 2048, (512,), 1),
+    ],
+    ids=["narrow", "small", "threads", "huge", "perhaps huge"],
 )
-def test_others_stay(rows: int, width: int, columns: tuple[int, ...], threads: int) -> None:
+def test_others_stay(rows: int | None, width: int, columns: tuple[int, ...], threads: int) -> None:
     graph = products(rows, width, columns)
     assert share_transposes(graph, threads) is graph
