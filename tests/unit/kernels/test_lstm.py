@@ -316,6 +316,29 @@ def test_half_precision_has_no_kernels(rng):
         assert not [n for n in ready.nodes if n.op == "Call"]
 
 
+def test_a_part_that_is_recomputed(rng):
+    """Its gradient is a graph that is put into the function's, with the call in it."""
+    units = 5
+    inputs = given(4, 3, 2, units, rng)
+    tensors = [tf.constant(x) for x in inputs if x is not None]
+
+    def train(*rest):
+        again = tf.recompute_grad(
+            lambda *v: tf.raw.LSTM(*v[:3], v[3], None, *v[4:], hidden_size=units, n_outputs=3)[0]
+        )
+        with tf.GradientTape() as tape:
+            tape.watch(rest)
+            total = tf.reduce_sum(again(*rest) ** 2)
+        return tape.gradient(total, rest)
+
+    together = tf.function(train)
+    for got, want in zip(
+        together(*tensors), tf.function(train, jit_compile=False)(*tensors), strict=True
+    ):
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=2e-5)
+    assert "LstmGradient" in operators(together, *tensors)
+
+
 def test_summaries_name_the_operator(rng):
     inputs = given(3, 2, 4, 5, rng)
     train, tensors = step(inputs, 5)

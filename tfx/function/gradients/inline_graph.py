@@ -23,7 +23,8 @@ from tfx.function.gradients.gradient_marker import CustomGradient, mark, not_sav
 from tfx.function.recompute.hoist_random import expand_drawing, replay_random
 from tfx.function.recompute.nonrepeatable import draw_again, is_given, results_of
 from tfx.graph.copy_body import copy_body
-from tfx.graph.ir import CALL, HOST, Graph, Node, Value
+from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
+from tfx.graph.lstm_gradient import LstmGradient
 from tfx.graph.tags import Mark
 
 
@@ -69,7 +70,7 @@ def _stays_whole(call: Node) -> bool:
     A random operation is such a part of this library: its inputs are integers.
     """
     callee: Graph = call.attrs["graph"]
-    if call.tag is Mark.ARRAY_WRITE or callee.slopes:
+    if call.tag is Mark.ARRAY_WRITE or isinstance(call.tag, LstmGradient) or callee.slopes:
         return True
     return callee.library and not any(v and from_onnx(v.dtype).is_floating for v in call.inputs)
 
@@ -132,6 +133,10 @@ def run_gradient(
     return [next(found) if present else None for present in tag.present]
 
 
+def _numbers(shape: RawShape) -> RawShape:
+    return None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)
+
+
 def _emit(
     node: Node, mapping: dict[int, Tensor], target: FuncGraph, leaves: Mapping[int, Tensor]
 ) -> None:
@@ -152,6 +157,8 @@ def _emit(
             }
         )
         types = [(v.dtype, v.shape) for v in node.outputs]
+        if isinstance(node.tag, LstmGradient):  # whose sizes have the names of another graph
+            types = [(dtype, _numbers(shape)) for dtype, shape in types]
         made = target.graph.add_node(
             node.op, values, attrs, types, name=current().scope + node.name, source=node.source
         )
