@@ -26,7 +26,7 @@ def environment() -> Path:
     if not python.exists():
         venv.create(folder, with_pip=True)
     packages = ["setuptools>=77", "ziglang"]
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True)
+    subprocess.run([str(python), "-m", "pip", "install", "--quiet", *packages], check=True)
     return python
 
 
@@ -40,7 +40,7 @@ def main(arguments: list[str] | None = None) -> int:
     python = environment()
     for platform in given.platforms or PLATFORMS:
         settings = os.environ | {"TFX_WHEEL_PLATFORM": platform}
-        command = [python, "-c", BUILD, str(given.folder.resolve())]
+        command = [str(python), "-c", BUILD, str(given.folder.resolve())]
         done = subprocess.run(
             command, cwd=ROOT, env=settings, capture_output=True, text=True, check=False
         )
