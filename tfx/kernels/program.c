@@ -770,10 +770,10 @@ static void spread_out(char *to, const char *from, size_t size, const Spread *sp
 
 enum { MAX_PLACES = MAX_UNITS + 2 * MAX_TENSORS + MAX_CONSTANTS * 3 };
 
-/* Where the operands of a box are. */
+/* Where the operands of a box are: see segments.inc. */
 typedef struct {
-  char *now[MAX_PLACES];
-  u8 splats[MAX_PLACES];
+  char **now;
+  u8 *splats; /* whether each is one number again and again */
 } Places;
 
 static char *slot_of(const Work *work, size_t stream) {
@@ -781,7 +781,7 @@ static char *slot_of(const Work *work, size_t stream) {
 }
 
 /* Addresses for the elements of a box from one on. */
-static void find_places(const Work *work, i64 begin, char *registers, Places *places) {
+static void find_places(const Work *work, i64 begin, char *registers, const Places *places) {
   const Box *box = work->box;
   char **now = places->now;
   u8 *splats = places->splats;
@@ -823,8 +823,8 @@ static void run_segments(const Box *box, const MachineLoops *machine, const Plac
 }
 
 /* What fills no block at the end of a box: in blocks of their own, to which sources are copied. */
-static void run_rest(const Work *work, const MachineLoops *machine, Places *places, size_t done,
-                     size_t n) {
+static void run_rest(const Work *work, const MachineLoops *machine, const Places *places,
+                     size_t done, size_t n) {
   const Box *box = work->box;
   char **now = places->now + box->units;
   for (size_t i = 0; i < box->source_count; i++) {
@@ -852,7 +852,9 @@ static void run_part(void *data, size_t index) {
   const Box *box = work->box;
   const MachineLoops *machine = best_loops();
   _Alignas(64) char registers[MAX_UNITS * UNIT_BYTES];
-  Places places;
+  char *now[MAX_PLACES];
+  u8 splats[MAX_PLACES];
+  const Places places = {now, splats};
   i64 begin = (i64)index * work->part, end = begin + work->part;
   if (end > work->total) end = work->total;
   if (box->divides) divided_by_zero = 0;
@@ -872,7 +874,7 @@ static void run_part(void *data, size_t index) {
       break;
     }
     for (size_t i = 0; i < box->source_count + box->result_count; i++)
-      places.now[(size_t)box->units + i] += TILE * work->streams[i].stride;
+      now[(size_t)box->units + i] += TILE * work->streams[i].stride;
   }
   if (box->divides && divided_by_zero) work->failed = 1;
 }
@@ -1164,233 +1166,7 @@ int program_run(const Program *program, const Tensor *inputs, const Host *host, 
   return failed;
 }
 
-/* --- loops of programs ------------------------------------------------------------------------- */
-
-/* Steps times elements after which ``program_repeat`` returns: some milliseconds. */
-enum { LONGEST_WORK = 1 << 24, ITERATION_WORK = 200 };
-
-const char *program_refuses(const Program *program, Repetition loop) {
-  size_t results = loop.carried + loop.collected + (loop.tests ? 1 : 0);
-  if (program->input_count < 1 + loop.carried || program->types[0] != TYPE_i64)
-    return "a loop is given too little";
-  if (program->output_count != results) return "a loop makes too little or too much";
-  if (loop.tests && program->types[program->input_count] != TYPE_b8)
-    return "a loop is to end by what is no truth value";
-  for (size_t i = 0; i < loop.carried; i++)
-    if (program->types[1 + i] !=
-        program->types[program->input_count + (loop.tests ? 1 : 0) + i])
-      return "a carried value is of another type after an iteration";
-  return NULL;
-}
-
-/* Carried values before and after an iteration, which change places from one to the next. */
-typedef struct {
-  const Program *program;
-  Repetition loop;
-  const Tensor *before;
-  char **after;       /* where the carried values of this iteration go */
-  void **temporaries; /* of the same sizes in every iteration: what is collected, then others */
-  unsigned char *goes_on;
-} Turn;
-
-static size_t outputs_before_collected(Repetition loop) {
-  return loop.carried + (loop.tests ? 1 : 0);
-}
-
-static int output_of_turn(void *context, size_t output, Tensor *tensor) {
-  Turn *turn = context;
-  size_t first = turn->loop.tests ? 1 : 0;
-  i64 count = elements(tensor->sizes, tensor->rank);
-  if (output < first) {
-    tensor->data = turn->goes_on;
-    return count != 1;
-  }
-  if (output - first < turn->loop.carried) {
-    const Tensor *before = &turn->before[1 + output - first];
-    tensor->data = turn->after[output - first];
-    return before->rank != tensor->rank ||
-           memcmp(before->sizes, tensor->sizes, (size_t)tensor->rank * sizeof(i64)) != 0;
-  }
-  void **temporary = &turn->temporaries[output - outputs_before_collected(turn->loop)];
-  size_t bytes = bytes_made(turn->program, output, tensor);
-  if (!*temporary) *temporary = malloc(bytes ? bytes : 1);
-  tensor->data = *temporary;
-  return *temporary ? 0 : -1;
-}
-
-/* Of an iteration of a loop, in elements times steps; an estimate, so nothing of it may overflow. */
-static f64 work_of(const Prepared *prepared) {
-  const Box *box = prepared->work.box;
-  const Multiplying *product = &prepared->multiplying;
-  if (box->kind == REDUCES)
-    return (f64)prepared->reducing.rows * ((f64)prepared->reducing.width + 50);
-  if (box->kind == MULTIPLIES)
-    return (f64)product->count * (f64)product->rows *
-           ((f64)product->inner * ((f64)product->columns / 8 + 1) + 50);
-  if (box->kind != ELEMENTS) return (f64)copied(&prepared->copying, box->copies) / 4 + 50;
-  return (f64)box->step_count * ((f64)prepared->work.total + 50);
-}
-
-/* Everything of a call of ``program_repeat`` that is freed at its end. */
-typedef struct {
-  char *spare;
-  void **temporaries;
-  Tensor *made;
-  Prepared *prepared; /* of even iterations, then of odd ones */
-  Stream *streams;
-  char *slots;
-} Repeating;
-
-static void end_repeating(const Program *program, Repetition loop, Repeating *all) {
-  for (size_t i = 0; all->prepared && i < 2 * program->loop_count; i++)
-    free(all->prepared[i].spreads);
-  size_t temporaries = program->made_count - outputs_before_collected(loop);
-  for (size_t i = 0; all->temporaries && i < temporaries; i++) free(all->temporaries[i]);
-  free(all->temporaries);
-  free(all->made);
-  free(all->spare);
-  free(all->prepared);
-  free(all->streams);
-  free(all->slots);
-}
-
-static size_t bytes_of(const Program *program, const Tensor *tensor, size_t input) {
-  return (size_t)elements(tensor->sizes, tensor->rank) * size_of(program->types[input]);
-}
-
-/* Where what is collected goes: the same number of rows in every call of a loop. */
-typedef struct {
-  char *rows;
-  const char *each; /* of an iteration */
-  size_t bytes;
-} Collected;
-
-/* As many rows as a call may run iterations. Returns their number, or -1. */
-static i64 make_rows(const Program *program, const Repeating *all, Repetition loop, i64 most,
-                     i64 limit, const Host *host, Collected *collected, char *problem,
-                     size_t size) {
-  /* Where nobody knows how many iterations there will be, few rows are made in vain. */
-  const int is_bounded = !loop.tests && limit < (i64)1 << 40;
-  const i64 most_bytes = (i64)1 << (is_bounded ? 26 : 17);
-  const size_t first = outputs_before_collected(loop);
-  i64 rows = smaller(is_bounded ? most : smaller(most, 256), limit), bytes = 1;
-  for (size_t i = 0; i < loop.collected; i++) {
-    collected[i].bytes = bytes_made(program, first + i, &all->made[first + i]);
-    collected[i].each = all->temporaries[i];
-    bytes += (i64)collected[i].bytes;
-  }
-  if (rows > most_bytes / bytes) rows = most_bytes / bytes;
-  if (rows < 1) rows = 1;
-  for (size_t i = 0; i < loop.collected; i++) {
-    const Tensor *each = &all->made[first + i];
-    Tensor tensor = {.rank = each->rank + 1, .sizes = {rows}};
-    if (tensor.rank > MAX_RANK) {
-      snprintf(problem, size, "what is collected has too many axes");
-      return -1;
-    }
-    memcpy(tensor.sizes + 1, each->sizes, (size_t)each->rank * sizeof(i64));
-    if (host->make_output(host->context, loop.carried + i, &tensor)) return -1;
-    collected[i].rows = tensor.data;
-  }
-  return rows;
-}
-
-static void collect(const Collected *collected, size_t count, i64 row) {
-  for (size_t i = 0; i < count; i++)
-    if (collected[i].bytes)
-      memcpy(collected[i].rows + (size_t)row * collected[i].bytes, collected[i].each,
-             collected[i].bytes);
-}
-
-int program_repeat(const Program *program, Repetition loop, const Tensor *given, int64_t limit,
-                   int64_t *at, unsigned char *goes_on, const Host *host, char *problem,
-                   size_t size) {
-  Tensor inputs[2][MAX_GIVEN], final;
-  char *places[2][MAX_GIVEN];
-  Collected collected[MAX_GIVEN];
-  Repeating all = {0};
-  i64 iteration = *at;
-  f64 work = ITERATION_WORK;
-  size_t spare = 0, streams_of_all = 0;
-  memcpy(inputs[0], given, program->input_count * sizeof *given);
-  inputs[0][0] = (Tensor){&iteration, 0, {0}};
-  for (size_t i = 0; i < loop.carried; i++)
-    spare += aligned(bytes_of(program, &given[1 + i], 1 + i));
-  for (size_t i = 0; i < program->loop_count; i++)
-    streams_of_all += streams_of(&program->boxes[i]);
-  all.spare = malloc(spare ? spare : 1);
-  all.made = malloc(program->made_count * sizeof *all.made);
-  all.temporaries =
-      calloc(program->made_count - outputs_before_collected(loop) + 1, sizeof *all.temporaries);
-  all.prepared = calloc(2 * program->loop_count, sizeof *all.prepared);
-  all.streams = malloc((2 * streams_of_all + 1) * sizeof *all.streams);
-  all.slots = malloc(streams_of_all * SLOT_BYTES + ALIGNMENT);
-  int failed = 0;
-  if (!all.spare || !all.made || !all.temporaries || !all.prepared || !all.streams ||
-      !all.slots) {
-    snprintf(problem, size, "there is no memory left");
-    failed = -1;
-  }
-  char *free_place = all.spare;
-  for (size_t i = 0; i < loop.carried && !failed; i++) {
-    size_t bytes = bytes_of(program, &given[1 + i], 1 + i);
-    final = given[1 + i];
-    failed = host->make_output(host->context, i, &final);
-    if (failed) break;
-    if (bytes) memcpy(final.data, given[1 + i].data, bytes);
-    places[0][i] = final.data;
-    places[1][i] = free_place;
-    free_place += aligned(bytes);
-  }
-  memcpy(inputs[1], inputs[0], program->input_count * sizeof *given);
-  for (size_t i = 0; i < loop.carried && !failed; i++)
-    for (int turn = 0; turn < 2; turn++) inputs[turn][1 + i].data = places[turn][i];
-  int turn = 0;
-  i64 most = 2; /* until the work is known */
-  for (i64 done = 0; !failed && done < most; done++) {
-    const int runs = *goes_on && iteration < limit;
-    if (!runs && (done || !loop.collected))
-      break; /* rows have sizes without an iteration, too */
-    Prepared *prepared = all.prepared + (size_t)turn * program->loop_count;
-    if (done < 2) {
-      Turn now = {program, loop, inputs[turn], places[1 - turn], all.temporaries, goes_on};
-      Host inner = {output_of_turn, NULL, &now};
-      Stream *streams = all.streams + (size_t)turn * streams_of_all;
-      char *slots = aligned_at(all.slots);
-      for (size_t i = 0; i < program->loop_count && !failed; i++) {
-        const Box *box = &program->boxes[i];
-        prepared[i].streams = streams, prepared[i].slots = slots;
-        failed = prepare_box(program, box, inputs[turn], all.made, &inner, &prepared[i],
-                             problem, size);
-        if (failed == 1) {
-          snprintf(problem, size, "a carried value has other sizes after an iteration");
-          failed = -1;
-        }
-        streams += streams_of(box), slots += streams_of(box) * SLOT_BYTES;
-        if (!failed && done == 0) work += work_of(&prepared[i]);
-      }
-      if (done == 0) most = (i64)((f64)LONGEST_WORK / work) + 2;
-      if (done == 0 && !failed && loop.collected) {
-        most = make_rows(program, &all, loop, most, limit, host, collected, problem, size);
-        failed = most < 0;
-      }
-    }
-    if (!runs) break;
-    for (size_t i = 0; i < program->loop_count && !failed; i++)
-      failed = run_prepared(&prepared[i], host, problem, size);
-    if (!failed) collect(collected, loop.collected, done);
-    iteration++;
-    turn = 1 - turn;
-  }
-  for (size_t i = 0; i < loop.carried && !failed && turn == 1; i++) {
-    size_t bytes = bytes_of(program, &given[1 + i], 1 + i);
-    if (bytes) memcpy(places[0][i], places[1][i], bytes);
-  }
-  *at = iteration;
-  *goes_on = *goes_on && iteration < limit;
-  end_repeating(program, loop, &all);
-  return failed;
-}
+#include "repeats.inc"
 
 /* --- the test before first use ----------------------------------------------------------------- */
 
