@@ -55,9 +55,13 @@ typedef struct {
 typedef void (*ChainFunction)(const Segment *segment, char *const *now, const u8 *splats,
                               size_t n);
 
+/* A chain on 16 numbers, whose operands are where ``at`` says. */
+typedef void (*ShortChainFunction)(const Cell *cells, char *const *at, const u8 *splats);
+
 typedef struct {
   const LoopFunction *loops;
   ChainFunction run_chain;
+  ShortChainFunction run_short_chain;
 } MachineLoops;
 
 /* Always, so that they become a part of loops in the instructions of these. */
@@ -143,10 +147,10 @@ INLINED Quartet roots_of(Quartet x) {
 
 static const MachineLoops *best_loops(void) {
 #if defined(HAS_WIDE_LOOPS)
-  static const MachineLoops wide = {loops_avx512, run_chain_avx512};
+  static const MachineLoops wide = {loops_avx512, run_chain_avx512, chain_narrow_avx512};
   if (HAS_WIDE_LOOPS) return &wide;
 #endif
-  static const MachineLoops plain = {loops_plain, run_chain_plain};
+  static const MachineLoops plain = {loops_plain, run_chain_plain, chain_narrow_plain};
   return &plain;
 }
 
@@ -804,21 +808,26 @@ static void find_places(const Work *work, i64 begin, char *registers, const Plac
   for (size_t i = 0; i < box->constant_count; i++) now[i] = box->splats + i * SLOT_BYTES;
 }
 
-static void run_segments(const Box *box, const MachineLoops *machine, const Places *places,
-                         size_t n) {
+/* A segment that is no chain. */
+INLINED void run_instruction(const Segment *segment, const MachineLoops *machine,
+                             const Places *places, size_t n) {
   char *const *now = places->now;
   const u8 *splats = places->splats;
+  const u16 *from = segment->from;
+  const unsigned ones =
+      splats[from[0]] | (unsigned)splats[from[1]] << 1 | (unsigned)splats[from[2]] << 2;
+  machine->loops[segment->instruction](now[segment->to], now[from[0]], now[from[1]],
+                                       now[from[2]], n, ones);
+}
+
+static void run_segments(const Box *box, const MachineLoops *machine, const Places *places,
+                         size_t n) {
   for (size_t i = 0; i < box->segment_count; i++) {
     const Segment *segment = &box->segments[i];
-    if (segment->instruction < 0) {
-      machine->run_chain(segment, now, splats, n);
-      continue;
-    }
-    const u16 *from = segment->from;
-    const unsigned ones =
-        splats[from[0]] | (unsigned)splats[from[1]] << 1 | (unsigned)splats[from[2]] << 2;
-    machine->loops[segment->instruction](now[segment->to], now[from[0]], now[from[1]],
-                                         now[from[2]], n, ones);
+    if (segment->instruction < 0)
+      machine->run_chain(segment, places->now, places->splats, n);
+    else
+      run_instruction(segment, machine, places, n);
   }
 }
 

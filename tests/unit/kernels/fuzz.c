@@ -2,7 +2,8 @@
 
    Every tensor has exactly its own memory, so that a touch outside of it ends the process. Each program
    runs with the loops for wide vectors and with the others, where there are two sets, and step by step,
-   without chains; a result that differs ends the process, too. Arguments:
+   without chains; and as the body of a loop, whose results are compared with those of its iterations one
+   by one. A result that differs ends the process, too. Arguments:
    the seed and how many programs. Prints how many were accepted, how many of these ran,
    how many ran as the body of a loop, and how many were compared with their steps one by one. */
 
@@ -240,19 +241,18 @@ static void *memory(i64 count, int type) {
   return made[made_count++].data;
 }
 
-/* Whether two tensors that were made differ in more than the bits of NaN. */
-static int differ(size_t a, size_t b) {
-  size_t size = size_of(made[a].type);
-  if (made[a].size != made[b].size || made[a].type != made[b].type) return 1;
-  for (size_t at = 0; at < made[a].size; at += size) {
-    const char *left = made[a].data + at, *right = made[b].data + at;
+/* Whether numbers of a type differ in more than the bits of NaN. */
+static int differ_in(const char *a, const char *b, size_t bytes, int type) {
+  const size_t size = size_of(type);
+  for (size_t at = 0; at < bytes; at += size) {
+    const char *left = a + at, *right = b + at;
     if (!memcmp(left, right, size)) continue;
-    if (made[a].type == TYPE_f32) {
+    if (type == TYPE_f32) {
       f32 x, y;
       memcpy(&x, left, size), memcpy(&y, right, size);
       if (x != x && y != y) continue;
       fprintf(stderr, "%.9g and %.9g\n", (f64)x, (f64)y);
-    } else if (made[a].type == TYPE_f64) {
+    } else if (type == TYPE_f64) {
       f64 x, y;
       memcpy(&x, left, size), memcpy(&y, right, size);
       if (x != x && y != y) continue;
@@ -263,6 +263,12 @@ static int differ(size_t a, size_t b) {
   return 0;
 }
 
+/* Likewise of two tensors that were made. */
+static int differ(size_t a, size_t b) {
+  if (made[a].size != made[b].size || made[a].type != made[b].type) return 1;
+  return differ_in(made[a].data, made[b].data, made[a].size, made[a].type);
+}
+
 static const Program *running;
 static size_t first_output;
 
@@ -271,6 +277,42 @@ static int new_output(void *context, size_t output, Tensor *tensor) {
   i64 count = elements(tensor->sizes, tensor->rank);
   if (count > 1 << 20) return 7;
   tensor->data = memory(count, running->types[running->input_count + first_output + output]);
+  return 0;
+}
+
+static int output_of_iteration(void *context, size_t output, Tensor *tensor) {
+  Tensor *outputs = context;
+  if (new_output(NULL, output, tensor)) return 7;
+  outputs[output] = *tensor;
+  return 0;
+}
+
+/* Whether a loop, run iteration by iteration, leaves other carried values, or other rows, than
+   ``program_repeat`` made from ``from`` on. */
+static int repeats_otherwise(const Program *program, const Tensor *given, i64 first, i64 last,
+                             size_t from) {
+  Tensor inputs[MAX_GIVEN], outputs[MAX_GIVEN];
+  char problem[200];
+  Host host = {output_of_iteration, one_by_one, outputs};
+  const size_t tests = (size_t)loop.tests, collected = tests + loop.carried;
+  first_output = 0;
+  memcpy(inputs, given, program->input_count * sizeof *given);
+  for (i64 at = first; at < last; at++) {
+    inputs[0] = (Tensor){&at, 0, {0}};
+    if (program_run(program, inputs, &host, problem, sizeof problem)) return 1;
+    for (size_t i = 0; i < loop.carried; i++) inputs[1 + i] = outputs[tests + i];
+    for (size_t i = 0; i < loop.collected; i++) {
+      const int type = program->types[program->input_count + collected + i];
+      const size_t row = (size_t)elements(outputs[collected + i].sizes, outputs[collected + i].rank);
+      const size_t bytes = row * size_of(type);
+      if (differ_in(made[from + loop.carried + i].data + (size_t)(at - first) * bytes,
+                    outputs[collected + i].data, bytes, type))
+        return 1;
+    }
+  }
+  for (size_t i = 0; i < loop.carried; i++)
+    if (differ_in(made[from + i].data, inputs[1 + i].data, made[from + i].size, made[from + i].type))
+      return 1;
   return 0;
 }
 
@@ -345,12 +387,19 @@ int main(int argc, char **argv) {
         }
     }
     if (!program_refuses(program, loop)) {
-      i64 at = below(3);
+      const i64 first = below(3);
+      i64 at = first;
       unsigned char goes_on = 1;
       first_output = (size_t)loop.tests;
-      if (!program_repeat(program, loop, inputs, at + below(6), &at, &goes_on, &host, problem,
-                          sizeof problem))
+      const size_t from = made_count;
+      if (!program_repeat(program, loop, inputs, first + below(6), &at, &goes_on, &host, problem,
+                          sizeof problem)) {
         repeated++;
+        if (!is_dirty && repeats_otherwise(program, inputs, first, at, from)) {
+          fprintf(stderr, "round %ld differs as the body of a loop\n", round);
+          return 1;
+        }
+      }
     }
     program_free(program);
     while (made_count) free(made[--made_count].data);
