@@ -40,7 +40,9 @@ static int some_type(void) {
    anything else from one, which chains do not write there. */
 static int written_types[MAX_UNITS + 2], is_dirty;
 
-static Repetition loop; /* of the program that was made last */
+/* Of the program that was made last; and whether it is one, with the axes of its tensors. */
+static Repetition loop;
+static int is_body;
 enum { MOST_WORDS = 4096 };
 static i64 words[MOST_WORDS];
 
@@ -117,7 +119,8 @@ static size_t make_program(i64 *types, const i64 *matrix) {
   for (i64 i = 0; i < inputs + loops; i++) types[i] = some_type();
   for (i64 i = 0; i < loops; i++) order[i] = i < temporaries ? outputs + i : i - temporaries;
   loop.tests = (int)below(2), loop.carried = loop.collected = 0;
-  if (below(2)) { /* as the body of a loop has them */
+  is_body = (int)below(2);
+  if (is_body) { /* as the body of a loop has them */
     types[0] = TYPE_i64;
     if (loop.tests) types[inputs] = TYPE_b8;
     for (i64 i = 0; 1 + i < inputs && i + loop.tests < outputs && below(4); i++) {
@@ -174,7 +177,7 @@ static size_t make_program(i64 *types, const i64 *matrix) {
     i64 units = 4 + below(6), source_count = 1 + below(4);
     i64 steps = 1 + below(is_chain ? 30 : 8);
     memset(written_types, 0, sizeof written_types);
-    words[at++] = below(5);
+    words[at++] = is_body && below(8) ? 2 : below(5);
     words[at++] = is_chain ? units += source_count : units;
     words[at++] = source_count;
     words[at++] = 1;
@@ -338,10 +341,11 @@ int main(int argc, char **argv) {
     running = program;
     Tensor inputs[MAX_GIVEN];
     for (size_t i = 0; i < program->input_count; i++) {
-      inputs[i].rank = below(2) ? 2 : (int)below(5);
+      const int fits = is_body && below(8);
+      inputs[i].rank = below(2) || (fits && below(2)) ? 2 : (int)below(fits ? 3 : 5);
       for (int axis = 0; axis < inputs[i].rank; axis++) {
         i64 size = common[axis + 4 - inputs[i].rank];
-        inputs[i].sizes[axis] = below(6) == 0 ? 1 : below(60) == 0 ? 4 : size;
+        inputs[i].sizes[axis] = below(fits ? 20 : 6) == 0 ? 1 : below(60) == 0 ? 4 : size;
       }
       for (int axis = 0; elements(inputs[i].sizes, inputs[i].rank) > 1 << 20; axis++)
         inputs[i].sizes[axis] = 1; /* larger ones would take minutes to fill */
