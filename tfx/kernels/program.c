@@ -298,8 +298,8 @@ struct Program {
   size_t input_count, output_count, constant_count, loop_count;
   size_t made_count; /* outputs and the temporaries behind them */
   size_t place_count;
-  int types[MAX_TENSORS];  /* of the inputs, the outputs, the temporaries */
-  int places[MAX_TENSORS]; /* of the temporaries, by their number among what is made */
+  int *types;  /* of the inputs, the outputs, the temporaries */
+  int *places; /* of the temporaries, by their number among what is made */
   i64 *constants;
   Box *boxes;
 };
@@ -582,8 +582,8 @@ SELDOM static void read_box(Reader *reader, const Program *program, Box *box, Ma
   }
   box->rank = (int)next(reader, 0, MAX_RANK, "a loop has too many axes");
   box->units = (int)next(reader, 1, MAX_UNITS, "a loop has too many registers");
-  box->source_count = (size_t)next(reader, 0, MAX_TENSORS, "a loop has too many sources");
-  box->result_count = (size_t)next(reader, 1, MAX_TENSORS, "a loop has too many results");
+  box->source_count = (size_t)next(reader, 0, MAX_STREAMS, "a loop has too many sources");
+  box->result_count = (size_t)next(reader, 1, MAX_STREAMS, "a loop has too many results");
   box->step_count = (size_t)next(reader, 1, MAX_STEPS, "a loop has too many steps");
   if (reader->wrong) return;
   box->sources = array(reader, box->source_count, sizeof(Source));
@@ -646,6 +646,8 @@ SELDOM Program *program_read(const int64_t *words, size_t count, char *problem, 
   program->constant_count =
       (size_t)next(&reader, 0, MAX_CONSTANTS, "it has too many constants");
   size_t loop_count = (size_t)next(&reader, 1, MAX_LOOPS, "it has too many loops");
+  program->types = array(&reader, program->input_count + program->made_count, sizeof(int));
+  program->places = array(&reader, program->made_count, sizeof(int));
   if (!reader.wrong) read_types(&reader, program);
   program->constants = array(&reader, program->constant_count, sizeof(i64));
   for (size_t i = 0; i < program->constant_count && !reader.wrong; i++)
@@ -683,6 +685,8 @@ void program_free(Program *program) {
   }
   free(program->boxes);
   free(program->constants);
+  free(program->types);
+  free(program->places);
   free(program);
 }
 
@@ -772,7 +776,7 @@ static void spread_out(char *to, const char *from, size_t size, const Spread *sp
   }
 }
 
-enum { MAX_PLACES = MAX_UNITS + 2 * MAX_TENSORS + MAX_CONSTANTS * 3 };
+enum { MAX_PLACES = MAX_UNITS + 2 * MAX_STREAMS + MAX_CONSTANTS * 3 };
 
 /* Where the operands of a box are: see segments.inc. */
 typedef struct {
@@ -964,7 +968,7 @@ typedef struct {
 static int prepare_box(const Program *program, const Box *box, const Tensor *inputs,
                        Tensor *outputs, const Host *host, Prepared *prepared, char *problem,
                        size_t size) {
-  const Tensor *tensors[MAX_TENSORS];
+  const Tensor *tensors[MAX_STREAMS];
   Stream *streams = prepared->streams;
   i64 sizes[MAX_RANK];
   size_t spreads = 0;

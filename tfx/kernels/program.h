@@ -57,8 +57,10 @@
 
 enum { PROGRAM_FORMAT = 4 };
 enum { TILE = 512, UNIT_BYTES = 2048, MAX_UNITS = 48, MAX_RANK = 8 };
-enum { MAX_GIVEN = 256, MAX_MADE = 2048, MAX_TENSORS = MAX_GIVEN + MAX_MADE };
-enum { MAX_LOOPS = 2048, MAX_STEPS = 4096, MAX_CONSTANTS = 1024, MAX_JOINED = 16 };
+enum { MAX_GIVEN = 1024, MAX_MADE = 8192, MAX_TENSORS = MAX_GIVEN + MAX_MADE };
+/* MAX_STREAMS: of the sources of a loop, and of its results. */
+enum { MAX_LOOPS = 8192, MAX_STREAMS = 1024, MAX_STEPS = 4096, MAX_CONSTANTS = 1024 };
+enum { MAX_JOINED = 16 };
 enum { REGISTER = 0, SOURCE = 1, CONSTANT = 2, RESULT = 3 };
 
 typedef struct Program Program;

@@ -14,9 +14,11 @@ import numpy as np
 
 FORMAT = 4
 MAX_UNITS = 48
-MAX_GIVEN = 256
-MAX_TEMPORARIES = 1792
-MAX_LOOPS = 2048
+MAX_GIVEN = 1024
+MAX_TEMPORARIES = 7168
+MAX_LOOPS = 8192
+# Of the sources of a loop, and of its results.
+MAX_STREAMS = 1024
 MAX_STEPS = 4096
 MAX_CONSTANTS = 1024
 MAX_RANK = 8
@@ -324,6 +326,8 @@ def _encode_steps(box: Box, steps: Sequence[Step], types: Sequence[int]) -> list
             ends = isinstance(operand, Step) and last_use.get(operand, at) == at
             if isinstance(operand, Step) and ends and places[operand] < _SOURCE:
                 registers.give(places[operand], operand.kind in _WIDE)
+    if max(len(sources), len(results)) > MAX_STREAMS:
+        raise TooLargeError
     words = [0, box.rank, registers.count, len(sources), len(results), len(steps)]
     for source in sources:
         words += [source.tensor, int(source.spreads), units.get(source, 0)]

@@ -8,6 +8,7 @@ import pytest
 import tfx as tf
 from tests.unit.kernels.fused_graphs import always_fuse, fused, fused_nodes, needs_library, run
 from tfx.graph.fusion import elementwise as pass_module
+from tfx.kernels import programs
 
 pytestmark = [needs_library, pytest.mark.usefixtures("always_fuse")]
 __all__ = ["always_fuse"]
@@ -31,5 +32,59 @@ def test_groups_that_are_full_do_not_need_each_other(monkeypatch, most, seed):
     graph = braid.get_concrete_function(*map(tf.constant, given))._observed.make_pure().graph
     together = fused(graph)
     assert most == 1 or fused_nodes(together) > 1
+    for a, b in zip(run(together, given), run(graph, given), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@tf.function
+def across_axes(x):
+    total = tf.reduce_sum(tf.exp(x), axis=1)
+    column = tf.reshape(total * 2.0 + 1.0, [-1, 1]) + tf.reshape(tf.sqrt(total), [1, -1])
+    return tf.expand_dims(column, 1) * 0.5 - tf.squeeze(tf.expand_dims(column, 0), 0)[:, None, :]
+
+
+@pytest.mark.parametrize(("rows", "alone"), [(30, 0), (60, 3)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_other_axes_for_few_numbers_part_no_program(rows, alone, dtype):
+    x = np.random.default_rng(0).normal(size=(rows, 5)).astype(dtype)
+    graph = across_axes.get_concrete_function(tf.constant(x))._observed.make_pure().graph
+    together = fused(graph)
+    reshapes = [n for n in together.nodes if n.op in ("Reshape", "Squeeze", "Unsqueeze")]
+    assert len(reshapes) >= alone if alone else not reshapes and fused_nodes(together) == 1
+    np.testing.assert_allclose(run(together, [x])[0], run(graph, [x])[0], rtol=1e-6)
+
+
+def test_thousands_of_nodes_are_one_program_of_many_tensors():
+    """What would go from one program to another stays in one."""
+
+    @tf.function
+    def tangle(x, *more):
+        values = [x + y for y in more]
+        sums = [tf.reduce_sum(v) for v in values]
+        for _ in range(3):
+            sums = [a - b for a, b in zip(sums, [*sums[1:], sums[0]], strict=True)]
+            values = [tf.minimum(tf.abs(v * s), 8.0) for v, s in zip(values, sums, strict=True)]
+            sums = [tf.reduce_sum(v) for v in values]
+        return tf.add_n(sums), values
+
+    rng = np.random.default_rng(1)
+    given = [rng.integers(-4, 4, (3, 4)).astype(np.float32) for _ in range(400)]
+    graph = tangle.get_concrete_function(*map(tf.constant, given))._observed.make_pure().graph
+    assert len(graph.nodes) > 6000
+    together = fused(graph)
+    assert fused_nodes(together) == 1
+    for a, b in zip(run(together, given), run(graph, given), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_more_sources_than_a_loop_has_are_several_programs():
+    @tf.function
+    def sums(*values):
+        return [a + b for a, b in zip(values[::2], values[1::2], strict=True)]
+
+    given = [np.float32([i, -1.5]) for i in range(2 * programs.MAX_STREAMS - 500)]
+    graph = sums.get_concrete_function(*map(tf.constant, given))._observed.make_pure().graph
+    together = fused(graph)
+    assert fused_nodes(together) > 1
     for a, b in zip(run(together, given), run(graph, given), strict=True):
         np.testing.assert_array_equal(a, b)

@@ -21,6 +21,11 @@ _KINDS = (1, 2, 6, 7, 9, 11, 12, 13)
 # Of the whole tensor: a view of one that large is not worth a program.
 _MOST_ELEMENTS = 1 << 24
 
+_FLOATS = (1, 11)
+_RESHAPES = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
+# Of more elements, a copy takes longer than an operator that leaves them where they are.
+_SMALL_RESHAPE = 2048
+
 _Bytes = np.ndarray[Any, np.dtype[np.int8]]
 
 
@@ -35,6 +40,18 @@ def is_copy(node: Node) -> bool:
     if len(node.outputs) != 1 or node.outputs[0].dtype not in _KINDS:
         return False
     return _takes_row(node) or _part(node) is not None or _place(node) is not None or _joins(node)
+
+
+def is_small_reshape(node: Node) -> bool:
+    """True if a node which ``is_copy`` only gives few floats other axes.
+
+    Where it stands between operators that run together it would part them, for the sake of what
+    takes a program no time.
+    """
+    if node.op not in _RESHAPES or node.outputs[0].dtype not in _FLOATS:
+        return False
+    sizes = _static(node.outputs[0])
+    return sizes is not None and np.prod(sizes) <= _SMALL_RESHAPE and is_copy(node)
 
 
 def copied(node: Node) -> list[Value]:
@@ -175,7 +192,7 @@ _VIEWS: dict[str, Callable[[_Bytes, Node], _Bytes | None]] = {
     "Gather": _gather,
     "Expand": _expand,
     "Transpose": lambda x, node: x.transpose(node.attrs.get("perm")),
-    **dict.fromkeys(("Reshape", "Squeeze", "Unsqueeze", "Flatten"), _reshape),
+    **dict.fromkeys(_RESHAPES, _reshape),
 }
 
 

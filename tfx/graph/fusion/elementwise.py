@@ -5,7 +5,8 @@ a *level*: how many of them lie on the longest way to it. The element-wise nodes
 run together: what they need from outside is ready when the level begins. A group is one ``Fused``
 node, and in it the nodes of one shape are one loop, so what stands between them stays in the
 processor's first cache; a small reduction or product of matrices is a loop of its own between those
-before and behind it. So a graph of thousands of small operators becomes one of dozens of nodes.
+before and behind it, and so is what gives few numbers other axes. So a graph of thousands of small
+operators becomes one of dozens of nodes.
 
 A shape counts as equal where it is proved to be: unknown sizes are symbols of their own. At run
 time the kernels check the sizes again. For graphs that run on the CPU of this machine alone.
@@ -18,6 +19,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from tfx.core import dtypes
+from tfx.graph.fusion.copies import is_small_reshape
 from tfx.graph.fusion.instructions import (
     is_loop_of_its_own,
     is_written,
@@ -50,8 +52,9 @@ from tfx.kernels.library import Instruction
 _SMALL = 1 << 14
 # A value that more nodes use ends late, whoever is the last.
 _MANY_USERS = 32
-# What all nodes of a group need lives at once, and programs have limits.
-_MOST_NODES = 1024
+# What all nodes of a group need lives at once, and programs have limits. What goes from one program
+# to another costs more than it does within one, so they are as large as they may be.
+_MOST_NODES = 8192
 _FLOAT = 1
 # Microseconds, measured with ONNX Runtime 1.32 on one thread: an operator of its own, and what each
 # element of its result takes longer than in a program; a program, each of its steps, each tensor
@@ -298,7 +301,7 @@ class _Fuser:
         if shape is None or len(shape) > programs.MAX_RANK:
             return False
         if is_loop_of_its_own(node):
-            return True
+            return not (frozen and is_small_reshape(node))
         slower = _SLOWER.get((node.op, node.outputs[0].dtype), 0.0)
         if slower * _elements(shape) > _OPERATOR:
             return False

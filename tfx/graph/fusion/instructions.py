@@ -12,7 +12,7 @@ from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
-from tfx.graph.fusion.copies import copied, is_copy, learn_copy
+from tfx.graph.fusion.copies import copied, is_copy, is_small_reshape, learn_copy
 from tfx.graph.fusion.symbols import Shape, Symbols
 from tfx.graph.ir import Node, Value
 from tfx.kernels.library import Instruction
@@ -369,7 +369,7 @@ def is_written(
         return reduction_of(node) is not None
     if node.op in ("MatMul", "Gemm"):
         return product_of(node) is not None
-    if in_loop and is_copy(node):
+    if is_copy(node) if in_loop else is_small_reshape(node):
         return True
     write = _WRITERS.get(node.op)
     if write is None or len(node.outputs) != 1 or node.inputs[0] is None:
