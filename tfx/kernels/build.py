@@ -36,6 +36,8 @@ FLAGS = (
     "-fno-asynchronous-unwind-tables",
     "-fno-align-loops",
     "-fno-align-functions",
+    "-fno-align-jumps",
+    "-fno-align-labels",
     "-fno-math-errno",
     "-fno-trapping-math",
     "-ffp-contract=off",
