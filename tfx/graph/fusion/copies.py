@@ -1,11 +1,12 @@
 """Operators that only copy, as programs of loops do it: rows, parts, places and joins of tensors.
 
-Between other operators ONNX Runtime's own are as quick; in the body of a loop they are all that
-stands between it and one program.
+Between other operators ONNX Runtime's own are as quick, but for other axes of few numbers; in the
+body of a loop they are all that stands between it and one program.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -51,7 +52,7 @@ def is_small_reshape(node: Node) -> bool:
     if node.op not in _RESHAPES or node.outputs[0].dtype not in _FLOATS:
         return False
     sizes = _static(node.outputs[0])
-    return sizes is not None and np.prod(sizes) <= _SMALL_RESHAPE and is_copy(node)
+    return sizes is not None and math.prod(sizes) <= _SMALL_RESHAPE and is_copy(node)
 
 
 def copied(node: Node) -> list[Value]:
