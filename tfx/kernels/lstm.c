@@ -178,7 +178,7 @@ static int run_parts(const Division *division, i64 steps, void (*part)(void *, s
                      void *data, const Host *host) {
   const Lstm *of = division->of;
   const size_t count = (size_t)(division->blocks * division->parts);
-  const f64 products = (f64)steps * (f64)of->batch * (f64)of->units * (f64)of->units * GATES;
+  const f64 products = (f64)steps * (f64)of->batch * (f64)of->units * (f64)of->units * (f64)GATES;
   if (count > 1 && products > FEW_PRODUCTS)
     return host->in_parallel(host->context, part, count, data);
   for (size_t index = 0; index < count; index++) part(data, index);
