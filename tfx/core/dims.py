@@ -148,6 +148,11 @@ def common_shape(a: RawShape, b: RawShape) -> RawShape:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
+def sizes_alone(shape: RawShape) -> tuple[int | None, ...] | None:
+    """Return a shape without its names."""
+    return None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)
+
+
 def is_static(shape: RawShape) -> TypeGuard[tuple[int, ...]]:
     """True if all of a shape is known as numbers."""
     return shape is not None and all(isinstance(d, int) for d in shape)

@@ -14,6 +14,7 @@ from contextlib import nullcontext
 from tfx.control_flow import recurrent_gradients as recurrent_gradients
 from tfx.control_flow import sequence_gradients as sequence_gradients
 from tfx.core import dtypes
+from tfx.core.dims import sizes_alone
 from tfx.core.errors import InternalError
 from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply, apply_n
@@ -26,7 +27,7 @@ from tfx.framework.rules import exact_formula_of
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.recompute.barrier import barrier
-from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, free_values
+from tfx.graph.ir import CALL, HOST, Graph, Node, Value, free_values
 from tfx.graph.passes.dead_code import used_values
 
 # Importing these fills the table of batching rules.
@@ -204,7 +205,7 @@ class Batcher:
         element = value.shape
         if element is None:
             return
-        known = _static(element) or ()
+        known = sizes_alone(element) or ()
         if batched_value.batched:
             known = (self.static_size, *known)
         have = tensor._symbol.shape
@@ -278,7 +279,7 @@ class Batcher:
                 self.size,
                 self.static_size,
                 count,
-                [_static(v.shape) for v in node.outputs],
+                [sizes_alone(v.shape) for v in node.outputs],
             )
             batched_values = [BatchedValue(t, True) for t in self.apply_batched(op, node)]
         if node.tag is Mark.STOP_GRADIENT:
@@ -339,10 +340,6 @@ class Batcher:
             int64_constant([node.attrs.get(k, d)]) for k, d in (("start", 0), ("end", 2**62))
         )
         return ox.Slice(shape, start, end, int64_constant([0]))
-
-
-def _static(shape: RawShape) -> tuple[int | None, ...] | None:
-    return None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)
 
 
 def _later(inputs: Sequence[Tensor | None], batched: Sequence[bool]) -> Tensor:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from tfx.control_flow.control_nodes import CONTROL_OPS, control_inputs, notify_recorders
+from tfx.core.dims import sizes_alone
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InternalError
 from tfx.framework.composite.adapted_reads import answer
@@ -23,7 +24,7 @@ from tfx.function.gradients.gradient_marker import CustomGradient, mark, not_sav
 from tfx.function.recompute.hoist_random import expand_drawing, replay_random
 from tfx.function.recompute.nonrepeatable import draw_again, is_given, results_of
 from tfx.graph.copy_body import copy_body
-from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
+from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 from tfx.graph.lstm_gradient import LstmGradient
 from tfx.graph.tags import Mark
 
@@ -133,10 +134,6 @@ def run_gradient(
     return [next(found) if present else None for present in tag.present]
 
 
-def _numbers(shape: RawShape) -> RawShape:
-    return None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)
-
-
 def _emit(
     node: Node, mapping: dict[int, Tensor], target: FuncGraph, leaves: Mapping[int, Tensor]
 ) -> None:
@@ -158,7 +155,7 @@ def _emit(
         )
         types = [(v.dtype, v.shape) for v in node.outputs]
         if isinstance(node.tag, LstmGradient):  # whose sizes have the names of another graph
-            types = [(dtype, _numbers(shape)) for dtype, shape in types]
+            types = [(dtype, sizes_alone(shape)) for dtype, shape in types]
         made = target.graph.add_node(
             node.op, values, attrs, types, name=current().scope + node.name, source=node.source
         )

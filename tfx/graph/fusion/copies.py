@@ -23,7 +23,6 @@ _KINDS = (1, 2, 6, 7, 9, 11, 12, 13)
 _MOST_ELEMENTS = 1 << 24
 
 _FLOATS = (1, 11)
-_RESHAPES = ("Reshape", "Squeeze", "Unsqueeze", "Flatten")
 # Of more elements, a copy takes longer than an operator that leaves them where they are.
 _SMALL_RESHAPE = 2048
 
@@ -49,7 +48,7 @@ def is_small_reshape(node: Node) -> bool:
     Where it stands between operators that run together it would part them, for the sake of what
     takes a program no time.
     """
-    if node.op not in _RESHAPES or node.outputs[0].dtype not in _FLOATS:
+    if _VIEWS.get(node.op) is not _reshape or node.outputs[0].dtype not in _FLOATS:
         return False
     sizes = _static(node.outputs[0])
     return sizes is not None and math.prod(sizes) <= _SMALL_RESHAPE and is_copy(node)
@@ -193,7 +192,7 @@ _VIEWS: dict[str, Callable[[_Bytes, Node], _Bytes | None]] = {
     "Gather": _gather,
     "Expand": _expand,
     "Transpose": lambda x, node: x.transpose(node.attrs.get("perm")),
-    **dict.fromkeys(_RESHAPES, _reshape),
+    **dict.fromkeys(("Reshape", "Squeeze", "Unsqueeze", "Flatten"), _reshape),
 }
 
 
