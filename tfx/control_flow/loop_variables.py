@@ -14,6 +14,7 @@ from tfx.control_flow import sequences
 from tfx.control_flow.structured_results import place_of, spelled
 from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.core import dtypes
+from tfx.core.dims import sizes_alone
 from tfx.core.shapes import TensorShape
 from tfx.framework.body_graph import LoopGraph
 from tfx.framework.builder import ox
@@ -126,7 +127,7 @@ class TensorSlot(LoopVariable):
                     f"initial shape of the loop variable. It enters the loop with shape {known}, "
                     f"but the specified shape invariant is {shape}."
                 )
-            raw = shape.symbolic
+            raw = sizes_alone(shape.symbolic)
         self.shape: RawShape = raw
         self.inside: Value | None = None
         self.after: Value | None = None

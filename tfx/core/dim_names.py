@@ -2,24 +2,27 @@
 
 Equal names mean equal sizes, so that gradients need not ask a run what was broadcast and fused
 plans put more into one loop. A name made here is like ``(batch*time).``: its dot
-makes it automatic, so nobody sees it. It says all that the size depends on; the parts of a
-recent one are kept, and another counts as a name of its own.
+makes it automatic, so nobody sees it. It says all that the size depends on. Names hold within one
+graph: functions that serve several calls, and what programs are told of shapes, do not have them.
 """
 
 from __future__ import annotations
 
 import functools
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from tfx.core.dims import Dim
+from tfx.core.dims import Dim, RawShape
 
-_Kind = Literal["product", "sum", "broadcast", "slice", "rest", "window"]
+_Kind = Literal["product", "sum", "broadcast", "slice", "rest", "steps"]
 _parts: dict[str, tuple[_Kind, tuple[Dim, ...]]] = {}
 _PARTS_LIMIT = 50_000
 # Longer names say nothing any more: loops that Python unrolls would make them longer and longer.
 _LONGEST = 200
+# Names that users and files give may hold anything.
+_CLEAR = re.compile(r"[^\W\d][\w. -]*")
 # Bounds of slices behind, or in front of, every tensor.
 _END = 2**62
 
@@ -36,6 +39,13 @@ def opaque_dim(dim: Dim) -> Dim:
     for it. It begins with a quote, as no derived name does.
     """
     return f"'{dim}" if is_derived_dim(dim) else dim
+
+
+def without_derived(shape: RawShape) -> RawShape:
+    """Return a shape as a program sees it, which may use it for tensors of other functions."""
+    if shape is None or str not in map(type, shape):
+        return shape
+    return tuple([None if is_derived_dim(d) else d for d in shape])
 
 
 def names_in(dims: Iterable[Dim]) -> set[str]:
@@ -209,10 +219,10 @@ def _is_begin_of(x: str, y: str) -> bool:
     return kind == "slice" and parts[1:] == (0, y, 1) and type(parts[0]) is int and parts[0] > 1
 
 
-def window_dim(
-    size: Dim, extent: int, stride: int, padding: int | None, *, ceil: bool = False
-) -> Dim:
-    """How many positions a sliding window has on an axis of a size.
+def window_dim(size: Dim, extent: int, stride: int, padding: int | None) -> Dim:
+    """How many positions a sliding window has on an axis of a size; None if that has no name.
+
+    Kernels differ where a window is larger than the padded axis, so that other windows have none.
 
     Args:
         size: Size of the axis.
@@ -220,22 +230,16 @@ def window_dim(
         stride: Its step.
         padding: Elements before and behind the axis, together; None: so many that each window
             of which an element is on the axis counts.
-        ceil: Whether a last window that does not fit counts.
 
     Example:
-        >>> window_dim("width", 3, 1, 2, ceil=False), window_dim("width", 2, 2, 0)
-        ('width', '(width/2,2).')
+        >>> window_dim("width", 3, 1, 2), window_dim("width", 3, 2, None)
+        ('width', '(width/2).')
     """
-    if size is None:
+    if type(size) is not str:
         return None
-    if stride == 1 and padding in (None, extent - 1):
-        return size
-    if isinstance(size, int):
-        room = size - 1 if padding is None else size + padding - extent
-        return None if ceil else max(0, room // stride + 1)
-    least = "same" if padding is None else extent - padding
-    name = f"({size}/{least},{stride}{',ceil' * ceil})."
-    return _kept(name, "window", (size, extent, stride, padding, int(ceil)))
+    if stride == 1:
+        return size if padding in (None, extent - 1) else None
+    return _kept(f"({size}/{stride}).", "steps", (size, stride)) if padding is None else None
 
 
 def substitute_dim(dim: Dim, sizes: Mapping[str, Dim]) -> Dim:
@@ -261,12 +265,17 @@ def _named(sign: str, kind: _Kind, parts: tuple[Dim, ...]) -> Dim:
     return _kept(f"({sign.join(map(str, parts))}).", kind, parts)
 
 
+def _is_clear(name: str) -> bool:
+    """True if a name within another one cannot be taken for numbers, signs or several names."""
+    return name in _parts or name.startswith("'") or _CLEAR.fullmatch(name) is not None
+
+
 def _kept(name: str, kind: _Kind, parts: tuple[Dim, ...]) -> Dim:
-    if len(name) > _LONGEST:
+    if len(name) > _LONGEST or not all(type(p) is not str or _is_clear(p) for p in parts):
         return None
     if name not in _parts:
         if len(_parts) >= _PARTS_LIMIT:
-            _parts.clear()
+            return None
         _parts[name] = kind, parts
     return name
 
@@ -278,5 +287,7 @@ _MADE_BY: dict[_Kind, Callable[..., Dim]] = {
     "broadcast": lambda *parts: functools.reduce(broadcast_dim, parts),
     "slice": slice_dim,
     "rest": lambda size, by: slice_dim(size, by, _END, 1),
-    "window": lambda *parts: window_dim(*parts[:4], ceil=bool(parts[4])),
+    "steps": lambda size, by: (
+        -(-size // by) if type(size) is int else window_dim(size, 1, by, None)
+    ),
 }

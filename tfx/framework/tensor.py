@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dims import RawShape
+from tfx.core.dim_names import without_derived
+from tfx.core.dims import RawShape, merge_dims, visible_shape
 from tfx.core.dtypes import DType
 from tfx.core.errors import (
     InvalidArgumentError,
@@ -382,7 +383,7 @@ class SymbolicTensor(Tensor):
         """The static shape, as far as it is known while tracing."""
         shape = self._shape
         if shape is None:
-            shape = self._shape = TensorShape(self._symbol.shape)
+            shape = self._shape = TensorShape(without_derived(self._symbol.shape))
         return shape
 
     @property
@@ -419,9 +420,12 @@ class SymbolicTensor(Tensor):
     def set_shape(self, shape: Any) -> None:
         """Assert more about the static shape than is known; see ``Tensor``."""
         super().set_shape(shape)
-        merged = self.shape.merge_with(shape)
-        self._shape = merged
-        self._symbol.shape = merged.symbolic
+        own, given = self._symbol.shape, visible_shape(TensorShape(shape).symbolic)
+        if own is None or given is None:
+            self._symbol.shape = given if own is None else own
+        else:
+            self._symbol.shape = tuple(map(merge_dims, own, given))
+        self._shape = None
 
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The contents, computed by a session: only for tensors of a ``compat.v1.Graph``.

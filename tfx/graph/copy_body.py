@@ -5,10 +5,27 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from tfx.core.dims import is_static, sizes_alone
 from tfx.graph.ir import CALL, Graph, Node, Value, free_values
 from tfx.graph.traits import traits
 
 Lookup = Callable[[Value], Value]
+
+
+def forget_sizes(graph: Graph) -> None:
+    """Let a body, in a place where names of sizes may stand for others, know numbers only.
+
+    Args:
+        graph: Changed in place, with the bodies in it.
+    """
+    for value in (*graph.inputs, *(v for node in graph.nodes for v in node.outputs)):
+        value.shape = sizes_alone(value.shape)
+        if not is_static(value.dims):
+            value.dims = None
+    for node in graph.nodes:
+        if node.op != CALL:
+            for body in node.bodies():
+                forget_sizes(body)
 
 
 def copy_body(body: Graph, parent: Graph, outer: Lookup, constant: Lookup) -> Graph:

@@ -150,9 +150,8 @@ def _window_shape(inputs: _Inputs, attrs: Attributes, types: _Types) -> _Types:
     window = window_of(attrs, kernel)
     pads = window.pads([d if isinstance(d, int) else None for d in source[2:]])
     padding = [None] * len(kernel) if pads is None else [sum(pad) for pad in pads]
-    ceil = bool(attrs.get("ceil_mode"))
     axes = zip(source[2:], window.extents, window.strides, padding, strict=True)
-    counts = [window_dim(d, extent, by, pad, ceil=ceil) for d, extent, by, pad in axes]
+    counts = [window_dim(d, extent, by, pad) for d, extent, by, pad in axes]
     return [(code, _merge(dims, (None, None, *counts))) for code, dims in types]
 
 
@@ -214,8 +213,15 @@ def reshaped(
     """The shape that Reshape gives a tensor of shape ``source`` for the elements ``target``."""
     shape: list[RawDim] = []
     for i, dim in enumerate(target):
+        copied = source[i] if source is not None and i < len(source) else None
         if dim == 0 and not allow_zero:
-            shape.append(source[i] if source is not None and i < len(source) else None)
+            shape.append(copied)
+        elif (
+            isinstance(dim, str)
+            and not allow_zero
+            and (source is None or (i < len(source) and dim != copied))
+        ):
+            shape.append(None)  # where it is 0, the source's size is taken
         else:
             shape.append(dim)
     if -1 in shape:

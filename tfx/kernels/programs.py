@@ -221,6 +221,8 @@ def encode(
     Raises:
         TooLargeError: it needs more of something than there is.
     """
+    # Of a value that only copies of no elements need nothing is written.
+    boxes = [box for box in boxes if not isinstance(box, Box) or _writes(box)]
     counts = [len(inputs), len(outputs), len(temporaries), len(constants), len(boxes)]
     limits = MAX_GIVEN, MAX_GIVEN, MAX_TEMPORARIES, MAX_CONSTANTS, MAX_LOOPS
     if any(count > most for count, most in zip(counts, limits, strict=True)):
@@ -233,6 +235,10 @@ def encode(
     for box in boxes:
         words += _encode_box(box, types) if isinstance(box, Box) else _encode_whole(box)
     return words
+
+
+def _writes(box: Box) -> bool:
+    return any(step.result is not None for step in box.steps)
 
 
 def _encode_whole(box: Whole) -> list[int]:

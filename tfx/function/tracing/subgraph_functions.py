@@ -111,6 +111,12 @@ class Derivation:
         given = {id(v) for v in graph.inputs}
         for value in fed:
             argument = target.add_argument(_input_name(value), value.dtype, value.shape)._symbol
+            if id(value) not in given and value.shape is not None:
+                # Of another size than what was computed, perhaps.
+                argument.shape = tuple(
+                    d if isinstance(d, int) else f"{argument.name}.d{i}"
+                    for i, d in enumerate(value.shape)
+                )
             emitter.give(value, argument, computed=id(value) not in given)
         self._bring_in(graph, part, emitter, fetched, described)
         for node in part.nodes:

@@ -24,7 +24,7 @@ import numpy as np
 
 from tfx.core import nest
 from tfx.core.dim_names import opaque_dim
-from tfx.core.dims import RawShape, format_shape
+from tfx.core.dims import RawShape, format_shape, is_automatic_dim
 from tfx.core.nest_kinds import expanded_kind_of
 from tfx.core.specs import TensorSpec
 from tfx.framework.composite.indexed_slices import IndexedSlices
@@ -276,7 +276,7 @@ def spec_shape(spec: TensorSpec, name: str) -> RawShape:
     if spec.shape.rank is None:
         return None
     return tuple(
-        f"{name}.d{i}" if d is None else opaque_dim(d)
+        f"{name}.d{i}" if d is None or is_automatic_dim(d) else d
         for i, d in enumerate(spec.shape.symbolic or ())
     )
 

@@ -218,7 +218,7 @@ class Tracer:
 def _sizes_captured(concrete: ConcreteFunction) -> dict[str, RawDim]:
     """The names in the shapes of captured tensors, which stand for what they stood for."""
     captured = concrete.graph.captured.values()
-    return {n: n for _, inner in captured for n in names_in(inner.shape or ())}
+    return {n: n for _, v in captured for dims in (v.shape, v.dims) for n in names_in(dims or ())}
 
 
 def _is_good_in(concrete: ConcreteFunction, graph: FuncGraph | None) -> bool:

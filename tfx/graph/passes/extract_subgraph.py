@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 
+from tfx.core.dims import is_static, sizes_alone
 from tfx.core.errors import OpError
-from tfx.graph.copy_body import copy_body
+from tfx.graph.copy_body import copy_body, forget_sizes
 from tfx.graph.infer import Types, infer
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value
 from tfx.graph.passes.dead_code import used_values
@@ -96,7 +97,7 @@ class Emitter:
         self.values[id(value)] = stand_in
         if not computed:
             stand_in.dims = value.dims
-        elif value.dims is not None or value.const is not None:
+        elif value.dims is not None or value.const is not None or not is_static(value.shape):
             self._unsure.add(id(stand_in))
 
     def get(self, value: Value) -> Value:
@@ -121,8 +122,12 @@ class Emitter:
         types = [(v.dtype, v.shape) for v in node.outputs]
         unsure = any(v is not None and id(v) in self._unsure for v in inputs)
         plain = attrs is node.attrs and node.op not in (CALL, HOST)
-        if unsure and plain:
-            types = _inferred(node, inputs) or types
+        if unsure:
+            alone: Types = [(code, sizes_alone(shape)) for code, shape in types]
+            types = (_inferred(node, inputs) if plain else None) or alone
+            for body in () if node.op == CALL else attrs.values():
+                if isinstance(body, Graph):
+                    forget_sizes(body)
         made = self.target.add_node(
             node.op,
             inputs,

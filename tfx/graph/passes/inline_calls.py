@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tfx.core.dims import sizes_alone
+from tfx.graph.copy_body import copy_body, forget_sizes
 from tfx.graph.ir import CALL, Graph, Node, Value
 from tfx.graph.rewrite import Rewriter
 
@@ -114,7 +116,8 @@ class _Expander:
             device=node.device or device,
             tag=node.tag,
             outputs=tuple(
-                Value(self._out.unique_name(f"{prefix}{v.name}"), v.dtype, v.shape)
+                # What the callee calls a size may be another one in each call.
+                Value(self._out.unique_name(f"{prefix}{v.name}"), v.dtype, sizes_alone(v.shape))
                 for v in node.outputs
             ),
         ).make_outputs()
@@ -125,13 +128,8 @@ class _Expander:
 
 def _body(body: Graph, values: dict[int, Value]) -> Graph:
     """A branch or loop body of a callee, using the call's values; its own values are unique."""
-    copied = body.copy()
-    copied.nodes = []
-    for node in body.nodes:
-        inputs = [None if v is None else values.get(id(v), v) for v in node.inputs]
-        attrs = node.attrs
-        if node.op != CALL and any(True for _ in node.bodies()):
-            attrs = {k: _body(v, values) if isinstance(v, Graph) else v for k, v in attrs.items()}
-        copied.nodes.append(node.replaced(inputs, attrs))
-    copied.outputs = [values.get(id(v), v) for v in body.outputs]
+    assert body.parent is not None
+    copied = copy_body(body, body.parent, lambda v: values.get(id(v), v), lambda v: v)
+    copied.constants = list(body.constants)
+    forget_sizes(copied)
     return copied

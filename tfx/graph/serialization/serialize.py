@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import onnx
 
+from tfx.core.dims import sizes_alone
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph import ir, schema
 from tfx.graph.custom_gradients import CustomGradient, all_graphs
@@ -137,6 +138,7 @@ class _ModelWriter:
         self.sources = sources
         self.initializers = {id(v): data for v, data in initializers.items()}
         self.functions: dict[int, onnx.FunctionProto] = {}
+        self._in_function = 0  # how deep in functions that call others
         self.function_names: set[str] = set()
         self.opset = opset_of(graph)
         self.others = [onnx.helper.make_opsetid(d, v) for d, v in sorted(domains_of(graph).items())]
@@ -180,7 +182,9 @@ class _ModelWriter:
         return model
 
     def _value_info(self, name: str, value: Value) -> onnx.ValueInfoProto:
-        return onnx.ValueInfoProto(name=name, type=protos.type_proto(value.dtype, value.shape))
+        # ONNX Runtime puts functions in the place of calls, with what they call their sizes.
+        shape = sizes_alone(value.shape) if self._in_function else value.shape
+        return onnx.ValueInfoProto(name=name, type=protos.type_proto(value.dtype, shape))
 
     def _name_outputs(
         self, proto: onnx.GraphProto, names: _Names, wanted: Sequence[str] | None
@@ -334,7 +338,9 @@ class _ModelWriter:
         )
         for value in [v for g in (graph, *bodies_below(graph)) for v in g.constants]:
             proto.node.append(self._constant_node(value, names))
+        self._in_function += 1
         self._write_nodes(proto, graph, names)
+        self._in_function -= 1
         made = {id(v) for node in graph.nodes for v in node.outputs}
         for value in graph.outputs:
             output = names.get(value)

@@ -183,7 +183,7 @@ def _unbroadcast_dynamic(dy: Tensor, like: Tensor) -> Tensor:
     single = ox.Equal(padded, int64_constant(1))
     axes = ox.Squeeze(ox.NonZero(single), int64_constant([0]))
     summed = ox.ReduceSum(dy, axes, keepdims=1, noop_with_empty_axes=1)
-    return ox.Reshape(summed, target)
+    return ox.Reshape(summed, target, allowzero=1)
 
 
 def transposed(x: Tensor, perm: Sequence[int]) -> Tensor:

@@ -8,6 +8,7 @@ from typing import Any
 from tfx.compat.v1.graph.graph import Graph
 from tfx.compat.v1.graph.placeholders import add_placeholder
 from tfx.core import dtypes
+from tfx.core.dims import sizes_alone
 from tfx.core.shapes import TensorShape
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
@@ -76,7 +77,7 @@ def import_graph_def(
             if key in given:
                 tensor = convert_to_tensor(given[key])
             else:
-                shape = TensorShape(value.shape)
+                shape = TensorShape(sizes_alone(value.shape))
                 tensor = add_placeholder(graph, dtypes.from_onnx(value.dtype), shape, key)
             mapping[id(value)] = elements[f"{key}:0"] = tensor
         start = len(graph.ordered.nodes)

@@ -8,6 +8,7 @@ from tfx.compat.v1.graph import pseudo_ops
 from tfx.compat.v1.graph.default_graph import is_building
 from tfx.compat.v1.graph.graph import Graph
 from tfx.core import dtypes
+from tfx.core.dims import is_automatic_dim, sizes_alone
 from tfx.core.dtypes import DTypeLike
 from tfx.core.shapes import TensorShape
 from tfx.framework.context import current
@@ -61,7 +62,9 @@ def add_placeholder(
     raw = shape.symbolic
     if raw is not None:
         # Unknown dimensions have distinct names, so that shapes computed from them stay known.
-        raw = tuple(f"{unique}.d{i}" if d is None else d for i, d in enumerate(raw))
+        raw = tuple(
+            f"{unique}.d{i}" if d is None or is_automatic_dim(d) else d for i, d in enumerate(raw)
+        )
     node = graph.add_pseudo(
         pseudo_ops.PLACEHOLDER, (), [(dtype.onnx, raw)], name=f"{current().scope}{name}"
     )
@@ -94,7 +97,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
         )
     copy = identity(tensor)
     if isinstance(copy, SymbolicTensor):  # in a function, too, it stands for other contents
-        copy._symbol.shape = wanted.symbolic
+        copy._symbol.shape = sizes_alone(wanted.symbolic)
         copy._shape = None
         copy._symbol.dims = None
         node = copy._symbol.node
