@@ -34,6 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
     """Build the wheels that are asked for; all without a name."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dist")
+    # argparse takes "none given" for a choice, too.
     parser.add_argument("platforms", nargs="*", choices=[[], *PLATFORMS], metavar="PLATFORM")
     given = parser.parse_args(arguments)
     given.folder.mkdir(parents=True, exist_ok=True)
@@ -48,8 +49,8 @@ def main(arguments: list[str] | None = None) -> int:
             print(done.stdout[-2000:], done.stderr[-2000:], file=sys.stderr)
             print(f"The wheel for {platform} was not built.", file=sys.stderr)
             return 1
-        (made,) = given.folder.glob(f"*{platform}.whl")
-        print(made)
+        wheels = given.folder.glob(f"*{platform}.whl")
+        print(max(wheels, key=lambda wheel: wheel.stat().st_mtime))  # beside older ones, perhaps
     return 0
 
 

@@ -178,7 +178,7 @@ import sys
 assert "tfx" not in sys.modules
 import keras, keras_tfx.src.ops.numpy as operations, keras_tfx.src.trainer
 import tfx as tf
-assert keras.backend.backend() == "tfx" and tf.keras is keras
+assert keras.backend.backend() == "tfx" and tf.keras.Model is keras.Model
 assert issubclass(keras.Model, keras_tfx.src.trainer.Trainer)
 assert operations is tf.keras_backend.numpy and keras_tfx.__version__ == tf.__version__
 print(float(keras.ops.sum(keras.ops.ones([2]))), tf.__file__)

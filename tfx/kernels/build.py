@@ -64,11 +64,13 @@ class Platform:
 # By the tag of wheels; those that ONNX Runtime has wheels for.
 PLATFORMS = {
     "manylinux_2_28_x86_64": Platform(
-        "x86_64-linux-gnu.2.28", "libtfx_kernels.so.1", ("-mcpu=x86_64_v3",)
+        "x86_64-linux-gnu.2.28", "libtfx_kernels.so.1", ("-mcpu=x86_64_v2+avx2+fma",)
     ),
     "manylinux_2_28_aarch64": Platform("aarch64-linux-gnu.2.28", "libtfx_kernels.so.1"),
     "macosx_14_0_arm64": Platform("aarch64-macos.14.0", "libtfx_kernels.dylib"),
-    "win_amd64": Platform("x86_64-windows-gnu", "libtfx_kernels.dll", ("-mcpu=x86_64_v3",)),
+    "win_amd64": Platform(
+        "x86_64-windows-gnu", "libtfx_kernels.dll", ("-mcpu=x86_64_v2+avx2+fma",)
+    ),
     "win_arm64": Platform("aarch64-windows-gnu", "libtfx_kernels.dll"),
 }
 

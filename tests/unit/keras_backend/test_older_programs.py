@@ -32,8 +32,8 @@ def trained(optimizer: Any, loss: Any = "mse", **options: Any) -> list[float]:
 
 def test_short_names_of_losses_and_metrics() -> None:
     x = tf.constant(X)
-    assert tf.losses is keras.losses
-    assert tf.metrics is keras.metrics
+    assert tf.losses.MeanSquaredError is keras.losses.MeanSquaredError
+    assert tf.metrics.Mean is keras.metrics.Mean
     np.testing.assert_array_equal(tf.losses.mse(x, x + 2), [4.0, 4.0])
     np.testing.assert_array_equal(keras.losses.mae(x, x - 2), [2.0, 2.0])
     np.testing.assert_array_equal(tf.losses.mean_squared_error(x, x + 2), [4.0, 4.0])
@@ -99,7 +99,7 @@ def test_keras_takes_optimizers_of_tfx() -> None:
         ours, theirs = getattr(tf.optimizers, name)(0.02), getattr(keras.optimizers, name)(0.02)
         made = keras.optimizers.get(ours)
         assert made.get_config() | {"name": theirs.name} == theirs.get_config()
-        assert made.name.startswith(theirs.name)
+        assert made.name.rstrip("_0123456789") == theirs.name.rstrip("_0123456789")
         assert keras.optimizers.get(theirs) is theirs
     assert trained(tf.optimizers.SGD(0.01, momentum=0.9)) == trained(
         keras.optimizers.SGD(0.01, momentum=0.9)

@@ -174,6 +174,9 @@ def _gather(x: _Bytes, node: Node) -> _Bytes | None:
 
 
 def _reshape(x: _Bytes, node: Node) -> _Bytes | None:
+    given = node.inputs[1] if len(node.inputs) > 1 else None
+    if given is not None and given.const is None:
+        return None  # it may refuse what it is given: a guard says so with an impossible size
     sizes = _static(node.outputs[0])
     return x.reshape(sizes) if sizes is not None and np.prod(sizes) == x.size else None
 
