@@ -8,8 +8,10 @@ from tfx.ops.nn.candidate_samplers import all_candidate_sampler as all_candidate
 from tfx.ops.nn.candidate_samplers import (
     fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
 )
-from tfx.ops.nn.sampled_losses import log_uniform_candidate_sampler as log_uniform_candidate_sampler
-from tfx.ops.nn.sampled_losses import uniform_candidate_sampler as uniform_candidate_sampler
+from tfx.ops.nn.candidate_samplers import (
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+)
+from tfx.ops.nn.candidate_samplers import uniform_candidate_sampler as uniform_candidate_sampler
 from tfx.ops.random.generator import Algorithm as Algorithm
 from tfx.ops.random.generator import Generator as Generator
 from tfx.ops.random.generator import create_rng_state as create_rng_state

@@ -1,9 +1,9 @@
 """Names of sizes that follow from named ones, such as that of ``x[1:]`` from that of ``x``.
 
 Equal names mean equal sizes, so that gradients need not ask a run what was broadcast and fused
-plans put more into one loop. A name made here is like ``(batch*time).``: its dot
-makes it automatic, so nobody sees it. It says all that the size depends on. Names hold within one
-graph: functions that serve several calls, and what programs are told of shapes, do not have them.
+plans put more into one loop. A name made here is like ``(batch*time).``: its dot makes it
+automatic, so nobody sees it, and it says all that the size depends on. Names hold within one graph:
+functions that serve several calls, and what programs are told of shapes, do not have them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal
 
-from tfx.core.dims import Dim, RawShape
+from tfx.core.dims import Dim, RawShape, python_slice
 
 _Kind = Literal["product", "sum", "broadcast", "slice", "rest", "steps"]
 _parts: dict[str, tuple[_Kind, tuple[Dim, ...]]] = {}
@@ -69,7 +69,7 @@ def product_dim(dims: Iterable[Dim]) -> Dim:
         >>> product_dim(["time", 4, "batch"]), product_dim([2, 3])
         ('(4*batch*time).', 6)
     """
-    number, names = factors(dims)
+    number, names = _factors(dims)
     if names is None:
         return 0 if number == 0 else None
     if not names or number == 0:
@@ -79,7 +79,7 @@ def product_dim(dims: Iterable[Dim]) -> Dim:
     return _named("*", "product", (number, *names) if number != 1 else tuple(names))
 
 
-def factors(dims: Iterable[Dim]) -> tuple[int, list[str] | None]:
+def _factors(dims: Iterable[Dim]) -> tuple[int, list[str] | None]:
     """A product of sizes as a number and names, sorted; no names but None if a size is unknown."""
     return _collected("product", dims)
 
@@ -92,8 +92,8 @@ def quotient_dim(dims: Iterable[Dim], by: Iterable[Dim]) -> Dim:
         >>> quotient_dim([both, 8], ["time", 2]), quotient_dim(["batch"], ["time"])
         ('(4*batch).', None)
     """
-    number, names = factors(dims)
-    divisor, others = factors(by)
+    number, names = _factors(dims)
+    divisor, others = _factors(by)
     if names is None or others is None or not divisor or number % divisor:
         return None
     left, taken = Counter(names), Counter(others)
@@ -142,8 +142,7 @@ def slice_dim(size: Dim, first: Dim, last: Dim, step: Dim) -> Dim:
     if takes_all(first, last, step) or (step, first, last) == (1, 0, size):
         return size
     if isinstance(size, int) and isinstance(first, int) and isinstance(last, int):
-        stop = None if step < 0 and last < -size else last
-        return len(range(size)[first:stop:step])
+        return len(range(size)[python_slice(size, first, last, step)])
     to_end = step > 0 and (last == size or (isinstance(last, int) and last >= _END))
     if step == 1 and isinstance(first, int) and first >= 0:
         if to_end:
@@ -271,6 +270,10 @@ def _is_clear(name: str) -> bool:
 
 
 def _kept(name: str, kind: _Kind, parts: tuple[Dim, ...]) -> Dim:
+    """Return a name whose parts are known from now on; None if it would say too much or too little.
+
+    After very many names there are no new ones: sizes then are unknown, as they were without names.
+    """
     if len(name) > _LONGEST or not all(type(p) is not str or _is_clear(p) for p in parts):
         return None
     if name not in _parts:

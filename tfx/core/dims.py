@@ -148,6 +148,21 @@ def common_shape(a: RawShape, b: RawShape) -> RawShape:
     return tuple(x if x == y else None for x, y in zip(a, b, strict=True))
 
 
+def python_slice(size: int, first: int, last: int, step: int) -> slice:
+    """Return what takes the elements that ONNX's ``Slice`` takes of an axis of a size.
+
+    ONNX has no empty bound: with a negative step, a last one in front of the axis is "to the very
+    front", and a first one there is the first element, where Python takes nothing.
+
+    Example:
+        >>> list(range(3))[python_slice(3, -1, -9, -1)], list(range(3))[python_slice(3, -9, -9, -1)]
+        ([2, 1, 0], [0])
+    """
+    if step < 0:
+        return slice(max(first, -size), None if last < -size else last, step)
+    return slice(first, last, step)
+
+
 def sizes_alone(shape: RawShape) -> tuple[int | None, ...] | None:
     """Return a shape without its names."""
     return None if shape is None else tuple(d if isinstance(d, int) else None for d in shape)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dims import is_static
+from tfx.core.dims import is_static, python_slice
 from tfx.graph.ir import Attributes, RawDim, Value
 
 Array = np.ndarray[Any, Any]
@@ -58,11 +58,8 @@ def _slice(arrays: list[Any], attrs: Attributes) -> Array:
     steps = rest[1] if len(rest) > 1 else [1] * len(starts)
     index = [slice(None)] * x.ndim
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=True):
-        start, end, step = int(start), int(end), int(step)
         size = x.shape[int(axis)]
-        # A negative end with a negative step, at or below -size-1, is "to the very front".
-        stop = None if step < 0 and end < -size else end
-        index[int(axis)] = slice(start, stop, step)
+        index[int(axis)] = python_slice(size, int(start), int(end), int(step))
     return np.asarray(x[tuple(index)])
 
 

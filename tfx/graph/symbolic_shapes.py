@@ -10,11 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from tfx.core.dim_names import (
-    product_dim,
-    quotient_dim,
-    sum_dim,
-)
+from tfx.core.dim_names import product_dim, quotient_dim, sum_dim
 from tfx.core.dims import is_static
 from tfx.graph.ir import Node, RawDim, Value
 from tfx.graph.shape_code import MOVES, Array, contents, sizes
@@ -138,8 +134,10 @@ def combine(op: str, x: RawDim, y: RawDim) -> RawDim:
         if op == "Mul":
             return x * y
         return None if y == 0 else abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
-    if op == "Sub" or any(isinstance(d, int) and d < 0 for d in (x, y)):
-        return x if op == "Sub" and y == 0 else None
+    if op == "Sub":
+        return x if y == 0 else None
+    if any(isinstance(d, int) and d < 0 for d in (x, y)):
+        return None  # no size
     if op == "Add":
         return sum_dim((x, y))
     return product_dim((x, y)) if op == "Mul" else quotient_dim((x,), (y,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import numpy as np
 import pytest
@@ -19,16 +20,27 @@ from tfx.core.dim_names import (
     surely_equal,
     window_dim,
 )
-from tfx.core.dims import format_shape, is_automatic_dim
+from tfx.core.dims import format_shape, is_automatic_dim, python_slice
 
 BOUNDS = [0, 1, 2, 3, -1, -2, -3, 2**62, -(2**62)]
 SIZES = [0, 1, 2, 3, 5]
 
 
 def _length(size: int, first: int, last: int, step: int) -> int:
-    """As ONNX counts: bounds beyond the tensor are its ends, in front of it too."""
-    stop = None if step < 0 and last < -size else last
-    return np.zeros(size)[first:stop:step].size
+    """ONNX's rule: negative bounds count from the end, and all are then moved into the axis."""
+    lowest, highest = (-1, size - 1) if step < 0 else (0, size)
+    first, last = (n + size if n < 0 else n for n in (first, last))
+    first, last = min(max(first, 0), highest), min(max(last, lowest), highest)
+    return max(0, math.ceil((last - first) / step))
+
+
+@pytest.mark.parametrize("step", [1, -1, 2, -2])
+def test_slices_of_known_sizes(step):
+    for size, first, last in itertools.product(SIZES, BOUNDS, BOUNDS):
+        expected = _length(size, first, last, step)
+        assert slice_dim(size, first, last, step) == expected, (size, first, last)
+        array = np.arange(size)[python_slice(size, first, last, step)]
+        assert array.size == expected
 
 
 def test_slices_of_one_name_have_one_length():

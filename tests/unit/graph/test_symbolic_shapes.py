@@ -60,6 +60,18 @@ def test_slices_of_shapes(graph):
     assert _shape(x, start=1, end=-1)._symbol.dims == (4, "m")
 
 
+@pytest.mark.parametrize("bounds", [(-9, -9, -1), (-1, -9, -2), (0, -(2**62), -1), (9, 1, -1)])
+def test_slices_of_shapes_from_behind_are_those_of_a_run(graph, bounds):
+    x = graph.add_argument("x", FLOAT, (2, 3, 4, 5))
+    first, last, step = bounds
+    cut = apply("Slice", (_shape(x), _ints(first), _ints(last), _ints(0), _ints(step)))
+    assert cut._symbol.dims is not None
+    with using(graph=None):
+        given = _ints(2, 3, 4, 5)
+        ran = apply("Slice", (given, _ints(first), _ints(last), _ints(0), _ints(step)))
+    assert cut._symbol.dims == tuple(to_numpy(ran._raw).tolist())
+
+
 def test_arithmetic(graph):
     x = graph.add_argument("x", FLOAT, ("n", 6))
     assert apply("Mul", (_shape(x), _ints(1)))._symbol.dims == ("n", 6)

@@ -1,172 +1,28 @@
-"""Losses over many classes by a sample of them, and the samplers of classes."""
+"""Losses over many classes by a sample of them."""
 
 from __future__ import annotations
 
-import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
-from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat
 from tfx.ops.array.creation import ones_like, zeros_like
 from tfx.ops.array.reshape import expand_dims, reshape
-from tfx.ops.array.sort import top_k
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
 from tfx.ops.linalg.matmul import matmul
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import log
 from tfx.ops.math.reduction import reduce_any, reduce_sum
+from tfx.ops.nn.candidate_samplers import (
+    log_uniform_candidate_sampler,
+)
 from tfx.ops.nn.embedding import embedding_lookup
 from tfx.ops.nn.losses import sigmoid_cross_entropy_with_logits, softmax_cross_entropy_with_logits
-from tfx.ops.random.random import uniform
-
-
-class Candidates(NamedTuple):
-    """The results of a candidate sampler."""
-
-    sampled_candidates: Tensor
-    true_expected_count: Tensor
-    sampled_expected_count: Tensor
-
-
-def log_uniform_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Candidates:
-    """Classes drawn by Zipf's law: for words that are numbered by how often they occur.
-
-    Args:
-        true_classes: int64 ``[batch, num_true]``, the classes that are right.
-        num_true: How many are right for each example.
-        num_sampled: How many to draw.
-        unique: Draw each class at most once.
-        range_max: Classes are below this.
-        seed: Seed; see ``tfx.random.set_seed``.
-        name: Accepted for compatibility.
-
-    Returns:
-        ``(sampled_candidates, true_expected_count, sampled_expected_count)``: int64
-        ``[num_sampled]``, and how often each right and each drawn class is expected in a sample.
-
-    Raises:
-        InvalidArgumentError: more different classes than there are, or sizes below 1.
-
-    Example:
-        >>> import tfx as tf
-        >>> right = tf.constant([[0]], tf.int64)
-        >>> tf.random.log_uniform_candidate_sampler(right, 1, 4, True, 100)[0].shape
-        TensorShape([4])
-    """
-    share = _zipf(range_max)
-    op = "LogUniformCandidateSampler"
-    return drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
-
-
-def uniform_candidate_sampler(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None = None,
-    name: str | None = None,
-) -> Candidates:
-    """Sample classes uniformly; see ``log_uniform_candidate_sampler``.
-
-    Example:
-        >>> import tfx as tf
-        >>> right = tf.constant([[0]], tf.int64)
-        >>> tf.random.uniform_candidate_sampler(right, 1, 4, True, 100)[0].shape
-        TensorShape([4])
-    """
-    share = np.full(max(range_max, 1), 1.0 / max(range_max, 1))
-    op = "UniformCandidateSampler"
-    return drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
-
-
-def _zipf(count: int) -> Any:
-    steps = np.log1p(np.arange(max(count, 1) + 1))
-    return np.diff(steps) / steps[-1]
-
-
-def drawn(
-    true_classes: Any,
-    num_true: int,
-    num_sampled: int,
-    unique: bool,
-    range_max: int,
-    seed: int | None,
-    share: Any,
-    op: str,
-) -> Candidates:
-    """Classes drawn by a distribution.
-
-    Args:
-        true_classes: See ``log_uniform_candidate_sampler``, as of all but the last two.
-        num_true: The same.
-        num_sampled: The same.
-        unique: The same.
-        range_max: The same.
-        seed: The same.
-        share: The probability of each class, an array.
-        op: The operation's name, for messages.
-    """
-    if num_sampled < 1 or range_max < 1 or num_true < 1:
-        raise InvalidArgumentError(
-            f"{op}: num_true, num_sampled and range_max must be above 0; got {num_true}, "
-            f"{num_sampled} and {range_max}.",
-            op=op,
-        )
-    possible = int(np.count_nonzero(share))
-    if unique and num_sampled > possible:
-        raise InvalidArgumentError(
-            f"{op}: cannot draw {num_sampled} different classes of range_max={range_max}, of which "
-            f"{possible} can be drawn.",
-            op=op,
-        )
-    chances = convert_to_tensor(share.astype(np.float32))
-    # The larger share plus Gumbel noise wins: draws without putting back, or one draw each.
-    shape = [range_max] if unique else [num_sampled, range_max]
-    tiny = float(np.finfo(np.float32).tiny)
-    noise = -log(-log(uniform(shape, minval=tiny, seed=seed)))
-    scores = log(chances) + noise
-    if unique:
-        sampled = cast_to(top_k(scores, num_sampled)[1], dtypes.int64)
-        expected = 1.0 - (1.0 - share) ** _tries(share, num_sampled)
-    else:
-        sampled = ox.ArgMax(scores, axis=1, keepdims=0)
-        expected = share * num_sampled
-    counts = convert_to_tensor(expected.astype(np.float32))
-    right = cast_to(tensor(true_classes), dtypes.int64)
-    return Candidates(sampled, ox.Gather(counts, right), ox.Gather(counts, sampled))
-
-
-def _tries(share: Any, count: int) -> float:
-    """Return the expected number of draws until ``count`` different classes are drawn."""
-    if count >= np.count_nonzero(share):
-        return math.inf
-    low, high = 0.0, float(count)
-    rest = np.log1p(-np.minimum(share, 1 - 1e-12))
-
-    def found(tries: float) -> float:
-        return float(-np.expm1(tries * rest).sum())
-
-    while found(high) < count:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if found(middle) < count else (low, middle)
-    return high
 
 
 def sampled_softmax_loss(
