@@ -28,6 +28,31 @@ def forget_sizes(graph: Graph) -> None:
                 forget_sizes(body)
 
 
+def without_names_of_sizes(graph: Graph) -> tuple[Graph, Lookup]:
+    """A copy of a graph that knows numbers only, and what became of each value.
+
+    Args:
+        graph: The graph, which owns its inputs: they are those of the copy.
+    """
+    copied = Graph(graph.name)
+    copied.inputs, copied.constants = graph.inputs, list(graph.constants)
+    known: dict[int, Value] = {}
+
+    def lookup(value: Value) -> Value:
+        return known.get(id(value), value)
+
+    def constant(value: Value) -> Value:
+        copied.constants.append(value)
+        return value
+
+    for node in graph.nodes:
+        made = copy_node(node, copied, lookup, constant)
+        known.update((id(v), new) for v, new in zip(node.outputs, made.outputs, strict=True))
+    copied.outputs = [lookup(v) for v in graph.outputs]
+    forget_sizes(copied)
+    return copied, lookup
+
+
 def copy_body(body: Graph, parent: Graph, outer: Lookup, constant: Lookup) -> Graph:
     """A body in another graph: new nodes and values, with the same tags and source lines.
 

@@ -82,6 +82,32 @@ def test_what_is_fed_has_its_own_size() -> None:
     assert [int(n[0]) for n in found] == [1, 3]
 
 
+def test_what_a_session_or_a_wrapped_function_is_fed_has_its_own_size() -> None:
+    def f(x: Any) -> Any:
+        y = x[1:]
+        grown = tf.cond(tf.reduce_sum(y) > 0.0, lambda: tf.concat([y, y], 0), lambda: y)
+        return y, tf.shape(y), tf.shape(tf.exp(x)[1:]), tf.shape(tf.tanh(y) * 2.0), grown
+
+    with v1.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [None])
+        y, *results = f(x)
+        total = v1.get_variable("total", [2])
+        more = v1.assign_add(total, tf.cast(tf.concat([results[0], results[1]], 0), tf.float32))
+    with v1.Session(graph=graph) as session:
+        session.run(total.assign([0.0, 0.0]))
+        given = {x: np.zeros(4), y: np.ones(1)}
+        for _ in range(2):
+            found = session.run([*results, more], given)
+        assert [n.tolist() for n in found] == [[1], [3], [1], [1, 1], [2, 6]]
+        assert session.run(total).tolist() == [2, 6]
+
+    wrapped = v1.wrap_function(f, [VECTOR])
+    (cut,) = [op for op in wrapped.graph.get_operations() if op.type == "Slice"][:1]
+    part = wrapped.prune([wrapped.inputs[0], cut.outputs[0]], wrapped.outputs[1:])
+    found = part(tf.zeros([4]), tf.ones([1]))
+    assert [n.numpy().tolist() for n in found] == [[1], [3], [1], [1, 1]]
+
+
 def test_captured_sizes_are_those_of_what_is_captured() -> None:
     @tf.function(input_signature=[VECTOR, VECTOR])
     def f(x: Any, y: Any) -> Any:

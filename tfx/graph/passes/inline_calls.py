@@ -52,9 +52,7 @@ class _Expander:
     ) -> None:
         """Append the nodes of a graph; ``values`` maps its inputs, and gets what it makes."""
         for constant in graph.constants:
-            if id(constant) not in self._constants:
-                self._constants.add(id(constant))
-                self._out.constants.append(constant)
+            self._constant(constant)
         for node in graph.nodes:
             inputs = [None if v is None else values.get(id(v), v) for v in node.inputs]
             if node.op == CALL and self._chosen(node):
@@ -102,7 +100,9 @@ class _Expander:
         """The node of a callee, with values of its own for this call."""
         attrs = node.attrs
         if any(True for _ in node.bodies()) and node.op != CALL:
-            attrs = {k: _body(v, values) if isinstance(v, Graph) else v for k, v in attrs.items()}
+            attrs = {
+                k: self._body(v, values) if isinstance(v, Graph) else v for k, v in attrs.items()
+            }
         name = self._out.unique_name(f"{prefix}{node.name}")
         source = node.source
         if layer and source is not None:
@@ -125,11 +125,15 @@ class _Expander:
             values[id(old)] = new
         self._out.nodes.append(made)
 
+    def _body(self, body: Graph, values: dict[int, Value]) -> Graph:
+        """A branch or loop body of a callee, using the call's values."""
+        copied = copy_body(body, self._out, lambda v: values.get(id(v), v), self._constant)
+        forget_sizes(copied)
+        return copied
 
-def _body(body: Graph, values: dict[int, Value]) -> Graph:
-    """A branch or loop body of a callee, using the call's values; its own values are unique."""
-    assert body.parent is not None
-    copied = copy_body(body, body.parent, lambda v: values.get(id(v), v), lambda v: v)
-    copied.constants = list(body.constants)
-    forget_sizes(copied)
-    return copied
+    def _constant(self, value: Value) -> Value:
+        """A constant of a callee, or of a body in it, which is one of the graph now."""
+        if id(value) not in self._constants:
+            self._constants.add(id(value))
+            self._out.constants.append(value)
+        return value

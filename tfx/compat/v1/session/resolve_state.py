@@ -22,6 +22,7 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.context import using
 from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.variable import Variable
+from tfx.graph.copy_body import without_names_of_sizes
 from tfx.graph.ir import Node, Value
 from tfx.graph.passes.dead_code import used_values
 
@@ -85,6 +86,11 @@ def resolve(
     for state in plan.written_states():
         assert state.current is not None
         plan.graph.outputs.append(state.current)
+    if any(v.node is not None and v.node.op != pseudo_ops.PLACEHOLDER for v in fed.values()):
+        # What was computed from a tensor that is fed may have other sizes now.
+        plan.graph, now = without_names_of_sizes(plan.graph)
+        for state in plan.states.values():
+            state.current = None if state.current is None else now(state.current)
     plan.graph._names = dict(graph._names)
     return Resolved(plan, resolver.queried)
 
