@@ -76,10 +76,11 @@ $(JS)/dist/tfx-web.js: $(STAMPS)/node $(wildcard $(JS)/src/*.ts) $(JS)/tsconfig.
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
-.PHONY: demo
+.PHONY: wheels
 wheels: $(STAMPS)/python ## build wheels for all platforms into dist/
 	@$(BIN)/python tools/build_wheels.py dist
 
+.PHONY: demo
 demo: $(STAMPS)/demo $(KERNELS) ## train a digit classifier, save it, and use it from new processes
 	@$(BIN)/python -m tfx.model_zoo.digits.demo $(ARGS)
 

@@ -10,6 +10,7 @@ platform of ``PLATFORMS`` in `tfx/kernels/build.py` to build the wheel for (see 
 
 import os
 import runpy
+import shutil
 import sys
 from pathlib import Path
 
@@ -29,11 +30,12 @@ class BuildWithKernels(build_py):
 
     def run(self) -> None:
         """Build, unless the installation is editable, which has no folder to write to."""
+        if not self.editable_mode:
+            # Else a wheel has the modules of earlier builds, and the library of another platform.
+            shutil.rmtree(self.build_lib, ignore_errors=True)
         super().run()
         if not self.editable_mode:
             Path(self.build_lib, "keras_tfx.pth").write_text(STARTUP, encoding="utf-8")
-            for earlier in self.kernels.parent.glob("libtfx_kernels.*"):  # of another platform
-                earlier.unlink()
             problem = KERNELS["build"](self.kernels, ["-s"], OTHER)
             if problem and (OTHER or os.environ.get("TFX_BUILD_KERNELS") == "require"):
                 raise RuntimeError(f"The fused kernels cannot be built: {problem}")

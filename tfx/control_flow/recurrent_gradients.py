@@ -423,7 +423,11 @@ def _is_plain(attrs: dict[str, Any], inputs: Sequence[Tensor | None]) -> bool:
     x, r = given["x"], given["r"]
     assert x is not None
     assert r is not None
-    known = x.shape.rank == 3 and r.shape.is_fully_defined()
+    ranks = {"x": 3, "w": 3, "r": 3, "b": 2, "h": 3, "c": 3}
+    known = r.shape.is_fully_defined() and all(
+        tensor is None or tensor.shape.rank == ranks.get(name, tensor.shape.rank)
+        for name, tensor in given.items()
+    )
     more = given.get("lengths") is not None or given.get("p") is not None
     return x.dtype == dtypes.float32 and known and not more and is_plain(attrs)
 

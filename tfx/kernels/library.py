@@ -31,7 +31,8 @@ def place() -> Path | None:
     return next(Path(__file__).parent.glob("libtfx_kernels.*"), None)
 
 
-_NOT_BUILT = "their library was not built; `python -m tfx.kernels.build` builds it"
+_BUILDS = "`python -m tfx.kernels.build` builds it"
+_NOT_BUILT = f"their library was not built; {_BUILDS}"
 
 
 class _State:
@@ -99,14 +100,18 @@ def _library_or_reason() -> Library | tuple[object, int]:
     import ctypes
 
     from tfx.kernels.build import is_whole
+    from tfx.kernels.programs import FORMAT
 
     try:
         if not is_whole(path.read_bytes()):
             return f"{path} is not as it was built", logging.WARNING
         loaded = ctypes.CDLL(str(path))
         ask, works, _ = loaded.instruction_at, loaded.kernels_work, loaded.RegisterCustomOps
+        version = loaded.format_of_programs()
     except (OSError, AttributeError) as e:  # of another machine, or of another version
         return e, logging.WARNING
+    if version != FORMAT:
+        return f"{path} is of another version of tfx; {_BUILDS}", logging.WARNING
     if not works():
         return f"{path} is not for this processor", logging.INFO
     ask.argtypes = [

@@ -5,14 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef uint32_t u32;
-typedef int32_t i32;
-
-#if defined(__GNUC__) || defined(__clang__)
-#define INLINED static inline __attribute__((always_inline))
-#else
-#define INLINED static inline
-#endif
 #include "functions.inc"
 
 enum { GATES = 4 };
@@ -36,7 +28,7 @@ typedef struct {
 #include "cells.inc"
 #undef JOIN
 #undef TARGET
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
 #define JOIN(name) name##_avx512
 #if defined(__clang__)
 #define TARGET __attribute__((target("avx512f"), min_vector_width(512)))
@@ -80,6 +72,14 @@ typedef struct {
   i64 inner, units, width;
 } Packing;
 
+/* A panel that begins with zeros; behind its last column, too, where it is not full. */
+static f32 *begin_panel(const Packing *does, size_t index, i64 columns) {
+  f32 *to = does->to + (i64)index * (1 + does->inner) * does->width;
+  const i64 rows = columns < does->width ? 1 + does->inner : 1;
+  memset(to, 0, (size_t)(rows * does->width) * sizeof(f32));
+  return to;
+}
+
 /* The columns of a gate's units of ``from[4 units, inner]`` turned: a panel for each block of units and
    each gate. */
 static void pack_turned(void *data, size_t index) {
@@ -87,8 +87,7 @@ static void pack_turned(void *data, size_t index) {
   const Packing *does = data;
   const i64 gate = (i64)index % GATES, unit = (i64)index / GATES * does->width;
   const i64 first = gate * does->units + unit, n = smaller(does->width, does->units - unit);
-  f32 *to = does->to + (i64)index * (1 + does->inner) * does->width;
-  memset(to, 0, (size_t)((n < does->width ? 1 + does->inner : 1) * does->width) * sizeof(f32));
+  f32 *to = begin_panel(does, index, n);
   if (does->bias) {
     const f32 *bias = does->bias + first;
     for (i64 j = 0; j < n; j++) to[j] = bias[j] + bias[GATES * does->units + j];
@@ -107,8 +106,7 @@ static void pack_turned(void *data, size_t index) {
 static void pack(void *data, size_t index) {
   const Packing *does = data;
   const i64 unit = (i64)index * does->width, n = smaller(does->width, does->units - unit);
-  f32 *to = does->to + (i64)index * (1 + does->inner) * does->width;
-  memset(to, 0, (size_t)((n < does->width ? 1 + does->inner : 1) * does->width) * sizeof(f32));
+  f32 *to = begin_panel(does, index, n);
   for (i64 k = 0; k < does->inner; k++)
     memcpy(to + (1 + k) * does->width, does->from + k * does->units + unit,
            (size_t)n * sizeof(f32));

@@ -8,6 +8,8 @@
 typedef float f32;
 typedef double f64;
 typedef int64_t i64;
+typedef int32_t i32;
+typedef uint32_t u32;
 
 /* ``UNROLLED`` loops have few iterations, whose number is known; what one of the ``INDEPENDENT`` writes, no
    other reads. */
@@ -26,6 +28,13 @@ typedef int64_t i64;
 #define PREFETCH(address) __builtin_prefetch(address)
 #else
 #define PREFETCH(address)
+#endif
+
+/* Always, so that they become a part of loops in the instructions of these. */
+#if defined(__GNUC__) || defined(__clang__)
+#define INLINED static inline __attribute__((always_inline))
+#else
+#define INLINED static inline
 #endif
 
 static inline i64 smaller(i64 a, i64 b) { return a < b ? a : b; }

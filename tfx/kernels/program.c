@@ -17,8 +17,6 @@
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
-typedef int32_t i32;
-typedef uint32_t u32;
 typedef uint64_t u64;
 typedef uint16_t u16;
 typedef uint8_t u8;
@@ -64,12 +62,6 @@ typedef struct {
   ShortChainFunction run_short_chain;
 } MachineLoops;
 
-/* Always, so that they become a part of loops in the instructions of these. */
-#if defined(__GNUC__) || defined(__clang__)
-#define INLINED static inline __attribute__((always_inline))
-#else
-#define INLINED static inline
-#endif
 #include "functions.inc"
 
 /* Set where an integer is divided by 0: by its thread, which clears it before and looks at it after. */
@@ -84,7 +76,7 @@ static _Thread_local int divided_by_zero;
   DO(8, E) DO(9, E) DO(10, E) DO(11, E) DO(12, E) DO(13, E) DO(14, E) DO(15, E)
 
 /* Chains run on 16 numbers, and on as many as the registers of the processor hold with room to work. */
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 #define SET(name) name##_plain
@@ -117,7 +109,7 @@ INLINED Quartet roots_of(Quartet x) {
 #undef SET
 #undef TARGET
 
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
 #define SET(name) name##_avx512
 #if defined(__clang__)
 #define TARGET                                                                                 \
@@ -202,6 +194,8 @@ enum { INSTRUCTIONS INSTRUCTION_COUNT };
 #undef THREE
 
 /* For the compiler of programs: the name and types of an instruction; 0 behind the last one. */
+EXPORTED int format_of_programs(void) { return PROGRAM_FORMAT; }
+
 EXPORTED int instruction_at(size_t index, const char **name, int types[4]) {
   if (index >= INSTRUCTION_COUNT) return 0;
   *name = table[index].name;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#if defined(__x86_64__) || defined(_M_X64)
+#if defined(__x86_64__)
 #include <immintrin.h>
 #define IS_X86 1
 #else

@@ -396,3 +396,19 @@ def test_the_kernels_count_their_nodes():
         .graph
     )
     assert fused_nodes(fused(prepare(graph))) >= 1
+
+
+def test_a_body_asks_for_the_shape_that_it_expands_to():
+    """Whose result is said to have known sizes, which the shape of a run does not keep to."""
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
+    def total(n):
+        def step(i, s):
+            y = tf.broadcast_to(tf.constant([1.0]) * s, n)
+            y.set_shape([3])
+            return i + 1, tf.reduce_sum(y)
+
+        return tf.while_loop(lambda i, s: i < 2, step, [0, tf.constant(1.0)])[1]
+
+    assert float(total([3])) == 9.0
+    assert float(total([4])) == 16.0

@@ -288,8 +288,8 @@ OTHER_LIBRARIES = {
         "this ONNX Runtime has no interface of version 900",
     ),
     "of another version of tfx": (
-        ("program.h", "PROGRAM_FORMAT = 4", "PROGRAM_FORMAT = 5"),
-        "it has another format",
+        ("program.h", "PROGRAM_FORMAT = 5", "PROGRAM_FORMAT = 4"),
+        "is of another version of tfx",
     ),
     "without the operators": (
         ("operator.c", "*RegisterCustomOps(", "*RegisterNothing("),

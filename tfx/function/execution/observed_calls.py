@@ -22,8 +22,8 @@ from tfx.function.execution.program import Program
 from tfx.function.gradients.pure_function import PureFunction
 from tfx.function.recompute.hoist_random import draws_inside
 from tfx.function.recompute.random_replay import RandomLog
-from tfx.function.tracing.graph_inputs import dimension_map, substitute
 from tfx.graph import ir
+from tfx.graph.call_sizes import shape_in_call, sizes_of_call
 from tfx.ops.random.generator import state_of_another
 
 
@@ -173,8 +173,8 @@ class ObservedCalls:
         stand_in = self._stand_ins()
         given = self._inputs_in_order(tensors, lambda v: graph.read(stand_in(v)))
         values = [graph.value_of(t) for t in (*given, *constants)]
-        dims = dimension_map(callee, values)
-        types = [(v.dtype, substitute(v.shape, dims)) for v in callee.outputs]
+        sizes = sizes_of_call(callee, values)
+        types = [(v.dtype, shape_in_call(v.shape, sizes)) for v in callee.outputs]
         node = graph.graph.add_node(
             ir.CALL,
             values,

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from tfx.core.dim_names import substitute_dim
 from tfx.framework.func_graph import FuncGraph, TracedVariable
 from tfx.graph import ir
 
@@ -51,21 +50,3 @@ def sources_in_written(
     if not all(state is None or id(state) in numbers for _, _, state in order):
         return None
     return [(i, 0) if state is None else (None, numbers[id(state)]) for _, i, state in order]
-
-
-def dimension_map(callee: ir.Graph, actual: Sequence[ir.Value]) -> dict[str, ir.RawDim]:
-    """Return the size that each symbolic dimension of the callee has in this call."""
-    dims: dict[str, ir.RawDim] = {}
-    for formal, value in zip(callee.inputs, actual, strict=True):
-        if formal.shape is not None and value.shape is not None:
-            for f, a in zip(formal.shape, value.shape, strict=False):
-                if isinstance(f, str):
-                    dims.setdefault(f, a)
-    return dims
-
-
-def substitute(shape: ir.RawShape, dims: dict[str, ir.RawDim]) -> ir.RawShape:
-    """A shape with sizes for the names of its dimensions; those that nobody knows become None."""
-    if shape is None:
-        return None
-    return tuple(substitute_dim(d, dims) for d in shape)

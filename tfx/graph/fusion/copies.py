@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfx.core.dims import is_static
 from tfx.graph.fusion.symbols import Shape, Symbols
 from tfx.graph.ir import Node, Value
 from tfx.kernels.programs import MAX_JOINED, MAX_LENGTH, MAX_RANK, Join, Place, Row, View, bits
@@ -36,7 +37,7 @@ class _Part(NamedTuple):
 
 
 def is_copy(node: Node) -> bool:
-    """True if a node is copied by a loop of its own in the body of a loop."""
+    """True if a node is copied by a loop of its own: in bodies of loops, few elements elsewhere."""
     if len(node.outputs) != 1 or node.outputs[0].dtype not in _KINDS:
         return False
     return _takes_row(node) or _part(node) is not None or _place(node) is not None or _joins(node)
@@ -173,16 +174,24 @@ def _gather(x: _Bytes, node: Node) -> _Bytes | None:
     return seen
 
 
-def _reshape(x: _Bytes, node: Node) -> _Bytes | None:
+def _sizes_made(node: Node) -> tuple[int, ...] | None:
+    """The sizes of a result that is given a shape; None where that is not known to be this one.
+
+    A shape that only a run tells may be refused: a guard asks for an impossible size.
+    """
     given = node.inputs[1] if len(node.inputs) > 1 else None
-    if given is not None and given.const is None:
-        return None  # it may refuse what it is given: a guard says so with an impossible size
-    sizes = _static(node.outputs[0])
+    if given is not None and given.const is None and not is_static(given.dims):
+        return None
+    return _static(node.outputs[0])
+
+
+def _reshape(x: _Bytes, node: Node) -> _Bytes | None:
+    sizes = _sizes_made(node)
     return x.reshape(sizes) if sizes is not None and np.prod(sizes) == x.size else None
 
 
 def _expand(x: _Bytes, node: Node) -> _Bytes | None:
-    sizes = _static(node.outputs[0])
+    sizes = _sizes_made(node)
     try:
         return None if sizes is None else np.broadcast_to(x, sizes)
     except ValueError:

@@ -108,7 +108,7 @@ def fused_plan(
 
 
 def has_fused(graph: Graph) -> bool:
-    """True if a graph, bodies included, has a ``Fused`` node."""
+    """True if a graph, bodies included, has a node that only our library computes."""
     return any(
         node.op in KERNEL_OPERATORS for g in (graph, *bodies_below(graph)) for node in g.nodes
     )
@@ -167,7 +167,7 @@ class _Fuser:
         self._made.enter(nodes)
         grow_constants(self._constants, nodes)
         made = [v.shape for node in nodes for v in node.outputs]
-        self._all_small = all(shape is None or _elements(shape) <= _SMALL for shape in made)
+        self._all_small = all(shape is not None and _is_surely_small(shape) for shape in made)
         for value in graph.outputs:
             self._uses.setdefault(id(value), []).append(None)
         groups = self._groups(nodes)
@@ -462,6 +462,11 @@ def _cost(inputs: int, outputs: int) -> float:
 def _elements(shape: Shape) -> float:
     """How many elements, as far as it is known: an unknown size may be small."""
     return math.prod([size for size in shape if isinstance(size, int)])
+
+
+def _is_surely_small(shape: Shape) -> bool:
+    """True if there are few elements in each of a batch: more unknown sizes may be an image's."""
+    return _elements(shape) <= _SMALL and sum(not isinstance(size, int) for size in shape) < 2
 
 
 def _small_ones_together(groups: Iterable[_Group]) -> list[_Group]:
