@@ -160,8 +160,8 @@ def _advice(name: str) -> str:
 _LAYERS = "tfx.keras is Keras 3 itself, or build models of tfx.Module and tfx.nn"
 _INSTEAD = {
     "layers": _LAYERS,
-    "losses": "losses are in tfx.keras and in tfx.nn",
-    "metrics": "metrics are in tfx.keras",
+    "losses": "losses are in tfx.losses, which are Keras', and in tfx.nn",
+    "metrics": "metrics are in tfx.metrics, which are Keras'",
     "estimator": _LAYERS,
     "feature_column": "tfx.lookup, tfx.one_hot and tfx.nn.embedding_lookup do what columns do",
     "lite": "a saved bundle is ONNX, which ONNX Runtime runs on phones, too",

@@ -72,9 +72,10 @@ def keras_optimizer(given: Any) -> Any:
             f"tf.keras.optimizers.{name}."
         )
     rate = keras_schedule(given._learning_rate)
-    settings = given.get_config()
     if isinstance(rate, keras.optimizers.schedules.LearningRateSchedule):
-        settings["learning_rate"] = rate
+        settings = given._config_with(rate)  # which need not be one that can be written down
+    else:
+        settings = given.get_config()
     if settings["name"] == name.lower():
         del settings["name"]  # none was given, and Keras numbers its names
     return own(**settings)

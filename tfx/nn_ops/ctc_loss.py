@@ -20,7 +20,7 @@ from tfx.ops.array.reshape import broadcast_to, reshape
 from tfx.ops.array.shape import shape
 from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import where
-from tfx.ops.common.arguments import as_int64, cast_to, scalar_like, tensor
+from tfx.ops.common.arguments import as_int64, cast_to, require_dtype, scalar_like, tensor
 from tfx.ops.math.comparison import not_equal
 from tfx.ops.math.reduction import reduce_logsumexp
 from tfx.ops.math.segments import unsorted_segment_sum
@@ -96,6 +96,8 @@ def ctc_loss(
 
 def _filled_up(labels: SparseTensor) -> tuple[Tensor, Tensor]:
     """Sparse labels as a matrix, and the length of each row."""
+    values = labels.values
+    require_dtype(values, values.dtype.is_integer, "ctc_loss", "labels of an integer dtype")
     rows, size = labels.indices[:, 0], as_int64(labels.dense_shape)[0]
     lengths = unsorted_segment_sum(ones_like(rows), rows, size)
     return to_dense(labels), lengths

@@ -407,6 +407,9 @@ class Optimizer(Module):
             rate = serialize(rate)
         elif isinstance(rate, Variable):
             rate = float(rate)
+        return self._config_with(rate)
+
+    def _config_with(self, rate: Any) -> dict[str, Any]:
         config = {"name": self.name, "learning_rate": rate}
         return config | {n: getattr(self, n) for n in (*self._options, *self.hyperparameters)}
 

@@ -52,9 +52,9 @@ class LearningRateSchedule(FromConfig):
 def is_schedule(value: Any) -> bool:
     """True of what gives the learning rate of a step: a schedule of this module, or of Keras."""
     theirs = sys.modules.get("keras.src.optimizers.schedules.learning_rate_schedule")
-    return isinstance(value, LearningRateSchedule) or (
-        theirs is not None and isinstance(value, theirs.LearningRateSchedule)
-    )
+    # A thread may be importing it: then the class is not there yet.
+    kind = getattr(theirs, "LearningRateSchedule", LearningRateSchedule)
+    return isinstance(value, (LearningRateSchedule, kind))
 
 
 class Formula(Configured, LearningRateSchedule):

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from tfx.ops.array.creation import zeros_like
+from tfx.ops.array.where import where
 from tfx.ops.math import cumulative
 from tfx.ops.math.arithmetic import add, subtract, truediv
 from tfx.ops.math.cast import stop_gradient
-from tfx.ops.math.elementwise import exp, log
+from tfx.ops.math.elementwise import exp, is_finite, log
 from tfx.ragged_ops.arrangement import expand_dims
 from tfx.ragged_ops.conversion import from_tensor, to_tensor
 from tfx.ragged_ops.elementwise import elementwise
@@ -39,14 +41,28 @@ def reduce_logsumexp(
 ) -> Any:
     """The logarithms of the sums of exponentials along axes."""
     x = as_ragged_or_tensor(input_tensor)
-    if axis is None or hasattr(axis, "__len__"):
-        largest = _by_elements(stop_gradient, reduce_max(x, None))
-        total = reduce_sum(_by_elements(lambda a: exp(subtract(a, largest)), x), axis, keepdims)
+    if axis is None:
+        largest = _finite(reduce_max(x, None))
+        total = reduce_sum(_by_elements(lambda a: exp(subtract(a, largest)), x), None, keepdims)
         return _by_elements(lambda a: add(log(a), largest), total)
-    place = axis_of(axis, x, "reduce_logsumexp")
-    total = reduce_sum(_powers(x, place), place)
-    found = _by_elements(lambda a, b: add(log(a), b), total, _largest(x, place))
-    return expand_dims(found, place) if keepdims else found
+    if not hasattr(axis, "__len__"):
+        return _log_of_sums(x, axis_of(axis, x, "reduce_logsumexp"), keepdims)
+    # The innermost first, since the numbers of those outside stay what they are.
+    for place in sorted({axis_of(int(a), x, "reduce_logsumexp") for a in axis}, reverse=True):
+        x = _log_of_sums(x, place, keepdims)
+    return x
+
+
+def _log_of_sums(x: Any, axis: int, keepdims: bool) -> Any:
+    powers = _by_elements(lambda a, b: exp(subtract(a, _finite(b))), x, _largest(x, axis, True))
+    total, largest = reduce_sum(powers, axis), _largest(x, axis)
+    found = _by_elements(lambda a, b: add(log(a), _finite(b)), total, largest)
+    return expand_dims(found, axis) if keepdims else found
+
+
+def _finite(largest: Any) -> Any:
+    """What to take off: nothing where the largest is infinite or NaN, which it then stays."""
+    return stop_gradient(where(is_finite(largest), largest, zeros_like(largest)))
 
 
 def _largest(x: Any, axis: int, keepdims: bool = False) -> Any:

@@ -10,7 +10,9 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array import gather as dense_gather
+from tfx.ops.array import partition as dense_partition
 from tfx.ops.array import where as dense_where
+from tfx.ops.array.shape import shape as dense_shape
 from tfx.ops.math.comparison import equal
 from tfx.ragged_ops import partition
 from tfx.ragged_ops.arrangement import expand_dims, squeeze
@@ -81,10 +83,10 @@ def _gathered(params: Any, indices: Any) -> Any:
     return RaggedTensor(found.flat_values, found.nested_row_splits, (None,) * found.ragged_rank)
 
 
-def _checked(places: Tensor, count: Tensor) -> Tensor:
+def _checked(places: Tensor, count: Tensor, op: str = "tf.gather") -> Tensor:
     """Places that must be there."""
     fine = ox.And(ox.GreaterOrEqual(places, int64_constant(0)), ox.Less(places, count))
-    message = f"tf.gather: indices {places!r} are not all in [0, {count!r})."
+    message = f"{op}: indices {places!r} are not all in [0, {count!r})."
     return partition.required(fine, places, Refusal.ROW_PARTITION, message)
 
 
@@ -112,6 +114,11 @@ def gather_nd(
             "tf.gather_nd of ragged tensors needs indices whose last axis is known; got shape "
             f"{places.shape}."
         )
+    if depth == 0:
+        raise UnimplementedError(
+            f"tf.gather_nd of ragged tensors needs an index or more; got indices of shape "
+            f"{places.shape}, which would repeat the whole tensor. Use tf.stack([x] * count)."
+        )
     at = partition.wide(places[..., 0])
     for i in range(1, depth):
         if not isinstance(x, RaggedTensor):
@@ -120,10 +127,10 @@ def gather_nd(
             )
             return dense_gather.gather_nd(x, rest)
         splits = partition.wide(x.row_splits)
-        at = _checked(at, partition.row_count(splits))
+        at = _checked(at, partition.row_count(splits), "tf.gather_nd")
         column = partition.wide(places[..., i])
         rows = ox.Gather(partition.lengths_of(splits), at)
-        at, x = ox.Add(ox.Gather(splits, at), _checked(column, rows)), x.values
+        at, x = ox.Add(ox.Gather(splits, at), _checked(column, rows, "tf.gather_nd")), x.values
     return _gathered(x, at)
 
 
@@ -131,7 +138,8 @@ def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Any]:
     """The rows or elements of a ragged tensor in several ones, by a number for each."""
-    numbers = as_ragged_or_tensor(partitions)
+    dense_partition.check_count(num_partitions)
+    numbers = _numbers(as_ragged_or_tensor(partitions), data, num_partitions)
     found = []
     for i in range(num_partitions):
         if isinstance(numbers, RaggedTensor):
@@ -142,6 +150,29 @@ def dynamic_partition(
             part = boolean_mask(data, equal(numbers, i))
         found.append(part)
     return found
+
+
+def _numbers(numbers: Any, data: Any, count: int) -> Any:
+    """Numbers of parts that are there, one for each row of the data."""
+    if isinstance(numbers, RaggedTensor):
+        return numbers.with_flat_values(_of_parts(numbers.flat_values, count))
+    if numbers.shape.rank == 0:
+        raise ValueError(
+            "tf.dynamic_partition of ragged tensors needs partitions for the rows or for all "
+            f"elements; got a scalar, {numbers!r}."
+        )
+    x = ragged_of(as_ragged_or_tensor(data), 1)
+    rows, given = partition.row_count(partition.wide(x.row_splits)), dense_shape(numbers)[0]
+    message = f"tf.dynamic_partition: partitions {numbers!r} are not one for each of {rows!r} rows."
+    fits = ox.Equal(rows, partition.wide(given))
+    return partition.required(fits, _of_parts(numbers, count), Refusal.PARTITIONS, message)
+
+
+def _of_parts(numbers: Tensor, count: int) -> Tensor:
+    wide = partition.wide(numbers)
+    fine = ox.And(ox.GreaterOrEqual(wide, int64_constant(0)), ox.Less(wide, int64_constant(count)))
+    message = f"tf.dynamic_partition: partitions {numbers!r} are not all in [0, {count})."
+    return partition.required(fine, numbers, Refusal.PARTITIONS, message)
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Any:

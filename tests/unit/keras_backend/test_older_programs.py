@@ -94,6 +94,16 @@ def test_preprocessing_of_older_programs() -> None:
     assert next(batches)[0].max() == 0.5
 
 
+def test_a_schedule_that_cannot_be_written_down() -> None:
+    class Halving(tf.optimizers.schedules.LearningRateSchedule):
+        def __call__(self, step: Any) -> Any:
+            return 0.1 * 0.5 ** tf.cast(step, tf.float32)
+
+    made = keras.optimizers.get(tf.optimizers.SGD(Halving(), momentum=0.5))
+    assert made.momentum == 0.5
+    assert float(made.learning_rate) == pytest.approx(0.1)
+
+
 def test_keras_takes_optimizers_of_tfx() -> None:
     for name in ("Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "Ftrl", "Lion", "RMSprop"):
         ours, theirs = getattr(tf.optimizers, name)(0.02), getattr(keras.optimizers, name)(0.02)

@@ -283,6 +283,11 @@ CASES: dict[str, tuple[Any, list[int | None] | None]] = {
     "tf.reduce_logsumexp(f)": (4.44019, None),
     "tf.reduce_logsumexp(f, 1)": ([3.407606, -math.inf, 4.0], None),
     "tf.reduce_logsumexp(f, 1, keepdims=True)": ([[3.407606], [-math.inf], [4.0]], None),
+    "tf.reduce_logsumexp(ragged([[1000.0, 1.0], [-1000.0]]), [1])": ([1000.0, -1000.0], None),
+    "tf.reduce_logsumexp(ragged([[200.0, 1.0], [0.0]]), (0, -1))": (200.0, None),
+    "tf.reduce_logsumexp(f, [1], keepdims=True)": ([[3.407606], [-math.inf], [4.0]], None),
+    "tf.reduce_logsumexp(ragged([[1e400, 1.0], [2.0]]), 1)": ([math.inf, 2.0], None),
+    "tf.reduce_logsumexp(ragged([[1e400, 1.0], [2.0]]))": (math.inf, None),
     "tf.cumsum(a)": ([[1, 2, 3], [], [5]], [3, None]),
     "tf.cumsum(a, 1)": ([[1, 3, 6], [], [4]], [3, None]),
     "tf.cumsum(a, 1, exclusive=True, reverse=True)": ([[5, 3, 0], [], [0]], [3, None]),
@@ -386,3 +391,31 @@ def test_what_gather_nd_refuses() -> None:
         )([[0, 0]])
     with pytest.raises(tf.errors.UnimplementedError, match="neither batch_dims"):
         tf.gather_nd(a, [[0]], batch_dims=1)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_numbers_of_parts_that_are_refused(traced: bool) -> None:
+    x = tf.ragged.constant([[1.0], [2.0, 3.0], []])
+
+    def parts(numbers: Any) -> Any:
+        return tf.dynamic_partition(x, numbers, 2)
+
+    call = tf.function(parts, reduce_retracing=True) if traced else parts
+    each = tf.ragged.constant([[0], [1, 2], []])
+    for wrong in ([0, 5, 0], [0, -1, 0], [0, 1], [0, 1, 0, 1], each):
+        given = wrong if isinstance(wrong, tf.RaggedTensor) else tf.constant(wrong)
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            call(given)
+    with pytest.raises(ValueError, match="scalar"):
+        call(tf.constant(0))
+    for count in (0, -1, 1.5):
+        with pytest.raises(ValueError, match="must be an integer above 0"):
+            tf.dynamic_partition(x, [0, 1, 0], count)
+
+
+def test_an_index_of_nothing_is_refused() -> None:
+    x = tf.ragged.constant([[1.0], [2.0, 3.0]])
+    with pytest.raises(tf.errors.UnimplementedError, match="an index or more"):
+        tf.gather_nd(x, tf.zeros([2, 0], tf.int64))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"tf\.gather_nd: indices"):
+        tf.gather_nd(x, [[0, 1]])

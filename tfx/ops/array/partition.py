@@ -37,6 +37,19 @@ from tfx.ops.common.shapes import (
 from tfx.ops.math.reduction import reduce_max
 
 
+def check_count(num_partitions: Any) -> None:
+    """Refuse what is no number of parts.
+
+    Raises:
+        ValueError: it is no integer above 0.
+    """
+    if not isinstance(num_partitions, int) or num_partitions < 1:
+        raise ValueError(
+            "num_partitions of DynamicPartition must be an integer above 0; got "
+            f"{num_partitions!r}."
+        )
+
+
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
@@ -61,10 +74,7 @@ def dynamic_partition(
         [[20], [10, 30]]
     """
     op = "DynamicPartition"
-    if not isinstance(num_partitions, int) or num_partitions < 1:
-        raise ValueError(
-            f"num_partitions of {op} must be an integer above 0; got {num_partitions!r}."
-        )
+    check_count(num_partitions)
     x, numbers = tensor(data), integers(partitions, dtypes.int32)
     require_dtype(numbers, numbers.dtype in (dtypes.int32, dtypes.int64), op, "int32 or int64")
     rank = known_rank(numbers, op)

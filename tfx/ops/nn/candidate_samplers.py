@@ -10,16 +10,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError, NotFoundError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.creation import fill, ones
-from tfx.ops.array.reshape import reshape
+from tfx.ops.array.reshape import expand_dims
 from tfx.ops.array.shape import shape
 from tfx.ops.array.sort import top_k
 from tfx.ops.array.where import where
-from tfx.ops.common.arguments import as_int64, cast_to, tensor
+from tfx.ops.common.arguments import as_int64, cast_to, require_dtype, tensor
 from tfx.ops.math.comparison import equal
 from tfx.ops.math.elementwise import log
 from tfx.ops.random.random import uniform
@@ -98,6 +98,23 @@ def _zipf(count: int) -> Any:
     return np.diff(steps) / steps[-1]
 
 
+def right_classes(true_classes: Any, num_true: int, op: str) -> Tensor:
+    """The classes that are right, as int64 ``[batch, num_true]``.
+
+    Raises:
+        InvalidArgumentError: they are no integers, or of another shape.
+    """
+    right = tensor(true_classes)
+    require_dtype(right, right.dtype.is_integer, op, "an integer dtype")
+    if not right.shape.is_compatible_with([None, num_true]):
+        raise InvalidArgumentError(
+            f"{op}: expected true_classes of shape [batch, num_true={num_true}]; got "
+            f"{right.shape}.",
+            op=op,
+        )
+    return as_int64(right)
+
+
 def drawn(
     true_classes: Any,
     num_true: int,
@@ -146,7 +163,7 @@ def drawn(
         sampled = ox.ArgMax(scores, axis=1, keepdims=0)
         expected = share * num_sampled
     counts = convert_to_tensor(expected.astype(np.float32))
-    right = cast_to(tensor(true_classes), dtypes.int64)
+    right = right_classes(true_classes, num_true, op)
     return Candidates(sampled, ox.Gather(counts, right), ox.Gather(counts, sampled))
 
 
@@ -219,6 +236,12 @@ def fixed_unigram_candidate_sampler(
         [0, 2]
     """
     op = "FixedUnigramCandidateSampler"
+    if num_shards < 1 or not 0 <= shard < num_shards:
+        raise InvalidArgumentError(
+            f"{op}: expected num_shards above 0 and shard in [0, num_shards); got {num_shards} and "
+            f"{shard}.",
+            op=op,
+        )
     given = [float(n) for n in unigrams]
     if bool(given) == bool(vocab_file):
         raise InvalidArgumentError(
@@ -226,8 +249,11 @@ def fixed_unigram_candidate_sampler(
             op=op,
         )
     if vocab_file:
-        with open(vocab_file, encoding="utf-8", newline="") as file:
-            given = [float(row[-1]) for row in csv.reader(file) if row]
+        given = _frequencies(vocab_file, op)
+    if not all(0 <= n < math.inf for n in given):
+        raise InvalidArgumentError(
+            f"{op}: expected numbers that are finite and not below 0; got {given!r}.", op=op
+        )
     counts = np.array([0.0] * num_reserved_ids + given)
     if len(counts) != range_max:
         raise InvalidArgumentError(
@@ -241,6 +267,18 @@ def fixed_unigram_candidate_sampler(
         raise InvalidArgumentError(f"{op}: no class has a number above 0; got {given!r}.", op=op)
     share = weights / weights.sum()
     return drawn(true_classes, num_true, num_sampled, unique, range_max, seed, share, op)
+
+
+def _frequencies(file_name: str, op: str) -> list[float]:
+    try:
+        with open(file_name, encoding="utf-8", newline="") as file:
+            return [float(row[-1]) for row in csv.reader(file) if row]
+    except FileNotFoundError as e:
+        raise NotFoundError(f"{op}: there is no vocab_file {file_name!r}.", op=op) from e
+    except (ValueError, csv.Error) as e:
+        raise InvalidArgumentError(
+            f"{op}: a row of vocab_file {file_name!r} does not end in a number: {e}.", op=op
+        ) from e
 
 
 def all_candidate_sampler(
@@ -269,7 +307,10 @@ def all_candidate_sampler(
         >>> tf.random.all_candidate_sampler([[1]], 1, 3, True)[0].numpy()
         array([0, 1, 2])
     """
-    right = as_int64(true_classes)
+    op = "AllCandidateSampler"
+    if num_sampled < 1:
+        raise InvalidArgumentError(f"{op}: num_sampled must be above 0; got {num_sampled}.", op=op)
+    right = right_classes(true_classes, num_true, op)
     sampled = ox.Range(int64_constant(0), int64_constant(num_sampled), int64_constant(1))
     one = convert_to_tensor(1.0, dtypes.float32)
     return Candidates(sampled, fill(shape(right), one), ones([num_sampled]))
@@ -309,7 +350,7 @@ def compute_accidental_hits(
         >>> hits.indices.numpy(), hits.ids.numpy()
         (array([0, 1], dtype=int32), array([1, 0]))
     """
-    right = reshape(as_int64(true_classes), [-1, num_true, 1])
+    right = expand_dims(right_classes(true_classes, num_true, "ComputeAccidentalHits"), 2)
     places = where(equal(right, as_int64(sampled_candidates)))
     rows = cast_to(places[:, 0], dtypes.int32)
     lowest = convert_to_tensor(float(np.finfo(np.float32).min), dtypes.float32)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,38 @@ def test_numbers_that_samplers_refuse() -> None:
         draw([[0]], 1, 1, True, 2, unigrams=[0, 0])
     with pytest.raises(refused, match="of range_max=3, of which 2 can be drawn"):
         draw([[0]], 1, 3, True, 3, unigrams=[1, 0, 2])
+    with pytest.raises(refused, match=r"shard in \[0, num_shards\); got 0 and 0"):
+        draw([[0]], 1, 1, True, 1, unigrams=[1], num_shards=0)
+    with pytest.raises(refused, match="got 2 and 2"):
+        draw([[0]], 1, 1, True, 1, unigrams=[1], num_shards=2, shard=2)
+    with pytest.raises(refused, match="finite and not below 0"):
+        draw([[0]], 1, 1, True, 1, unigrams=[float("nan")])
+
+
+def test_files_that_samplers_refuse(tmp_path: Path) -> None:
+    draw = tf.random.fixed_unigram_candidate_sampler
+    with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
+        draw([[0]], 1, 1, True, 1, vocab_file=str(tmp_path / "nowhere"))
+    (tmp_path / "words").write_text("the,1\ncat,many\n")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="does not end in a number"):
+        draw([[0]], 1, 1, True, 2, vocab_file=str(tmp_path / "words"))
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda right, count: tf.random.uniform_candidate_sampler(right, count, 2, True, 5),
+        lambda right, count: tf.nn.all_candidate_sampler(right, count, 5, True),
+        lambda right, count: tf.nn.compute_accidental_hits(right, [0, 1], count),
+    ],
+    ids=["drawn", "all", "hits"],
+)
+def test_right_classes_that_samplers_refuse(draw: Any) -> None:
+    for right, count in (([[1, 2], [3, 4]], 1), ([1, 2], 2)):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="shape \\[batch, num_true"):
+            draw(right, count)
+    with pytest.raises((TypeError, tf.errors.InvalidArgumentError), match="integer"):
+        draw([[0.5]], 1)
 
 
 def test_all_classes_and_accidental_hits() -> None:

@@ -18,6 +18,7 @@ from tfx.ops.nn import convolution, losses, normalization, pooling
 from tfx.ops.nn import dropout as dropping
 from tfx.ops.nn import softmax as softmax_ops
 from tfx.ops.nn.activations import relu
+from tfx.sparse_ops.sparse_tensor import SparseTensor
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
@@ -266,13 +267,22 @@ def ctc_loss(
         time_major: ``inputs`` is as above; False: ``[batch, frames, classes]``.
         logits: Newer name of ``inputs``.
 
+    Returns:
+        ``[batch]``; infinity where a text does not fit into its frames, which TensorFlow refuses.
+
     Raises:
+        TypeError: the labels are no sparse tensor.
         UnimplementedError: other settings of the two.
     """
     if preprocess_collapse_repeated or not ctc_merge_repeated:
         raise UnimplementedError(
             "ctc_loss is that of preprocess_collapse_repeated=False and ctc_merge_repeated=True; "
             f"got {preprocess_collapse_repeated} and {ctc_merge_repeated}."
+        )
+    if not isinstance(labels, SparseTensor):
+        raise TypeError(
+            f"Expected labels (first argument) of ctc_loss to be a SparseTensor; got {labels!r}. "
+            "tf.nn.ctc_loss takes dense ones."
         )
     x = one_of("logits", logits, "inputs", inputs)
     loss = ctc.ctc_loss(labels, x, None, sequence_length, time_major, blank_index=-1)
