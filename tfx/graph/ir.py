@@ -45,6 +45,9 @@ COLUMN_SUM = "ColumnSum"
 # The operator ``LSTM``, which also returns gates and cells, and its gradient.
 LSTM = "Lstm"
 LSTM_GRADIENT = "LstmGradient"
+# The operator ``Softmax`` along the last axis behind a mask, and its gradient.
+MASKED_SOFTMAX = "MaskedSoftmax"
+SOFTMAX_GRADIENT = "SoftmaxGradient"
 # Operators of images with the channels last, each with the attribute ``window``.
 CHANNELS_LAST_CONV = "ChannelsLastConv"
 CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
@@ -61,6 +64,8 @@ KERNEL_OPERATORS = frozenset(
         COLUMN_SUM,
         LSTM,
         LSTM_GRADIENT,
+        MASKED_SOFTMAX,
+        SOFTMAX_GRADIENT,
         CHANNELS_LAST_CONV,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,
         CHANNELS_LAST_CONV_FILTER_GRADIENT,

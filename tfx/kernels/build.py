@@ -24,6 +24,7 @@ SOURCES = (
     "windows.c",
     "depthwise.c",
     "lstm.c",
+    "softmax.c",
     "columns.c",
     "operator.c",
 )

@@ -16,6 +16,7 @@
 #include "numbers.h"
 #include "program.h"
 #include "runtime_api.h"
+#include "softmax.h"
 #include "windows.h"
 
 #if defined(_WIN32)
@@ -317,6 +318,7 @@ static const CustomOperator fused_loop =
 
 #include "column_operators.inc"
 #include "lstm_operators.inc"
+#include "softmax_operators.inc"
 #include "window_operators.inc"
 
 static const CustomOperator *const operators[] = {&fused,
@@ -331,7 +333,9 @@ static const CustomOperator *const operators[] = {&fused,
                                                   &operator_MAX_POOL,
                                                   &operator_MAX_POOL_GRADIENT,
                                                   &operator_lstm,
-                                                  &operator_lstm_gradient};
+                                                  &operator_lstm_gradient,
+                                                  &operator_softmax,
+                                                  &operator_softmax_gradient};
 
 /* What ONNX Runtime calls for each session that is to know the operator. */
 EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {

@@ -288,7 +288,7 @@ OTHER_LIBRARIES = {
         "this ONNX Runtime has no interface of version 900",
     ),
     "of another version of tfx": (
-        ("program.h", "PROGRAM_FORMAT = 5", "PROGRAM_FORMAT = 4"),
+        ("program.h", "PROGRAM_FORMAT = 6", "PROGRAM_FORMAT = 5"),
         "is of another version of tfx",
     ),
     "without the operators": (

@@ -18,7 +18,6 @@ from tfx.graph.passes.long_sums import LongSum, staged_sum
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
 from tfx.graph.tags import Mark
-from tfx.graph.traits import traits
 from tfx.kernels.programs import MAX_RANK
 
 _FLOAT = 1
@@ -34,15 +33,12 @@ def use_column_sums(graph: Graph) -> Graph:
 
 class _ColumnSums(PatternRewriter):
     def is_user(self, node: Node) -> bool:
-        # Who asks for its shape alone asks on behalf of the sum.
-        return not traits(node.op).shape_only
+        return self.needs_elements(node)
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
-        if traits(node.op).shape_only and len(node.inputs) == 1:
-            inputs = (self._of_same_shape(node.inputs[0]),)
         found = staged_sum(node, self.made)
         if found is None or not _is_of_columns(found):
-            super().rewrite(node, inputs, out)
+            super().rewrite(node, self.with_source_of_shape(node, inputs), out)
             return
         kept = len(found.x.shape or ()) if found.keeps else 1
         out.nodes.append(
@@ -86,19 +82,6 @@ class _ColumnSums(PatternRewriter):
             return x, None
         fits = [*shift.shape] == [1] * (len(shift.shape) - 1) + [*(x.shape or ())[-1:]]
         return (value, shift) if fits and len(shift.shape) <= len(x.shape or ()) else (x, None)
-
-    def _of_same_shape(self, x: Value | None) -> Value | None:
-        """The first value of an element-wise chain, which has the shape of the last."""
-        node = self.made.any(x)
-        while x is not None and node is not None and traits(node.op).elementwise:
-            known = x.shape is not None and None not in x.shape
-            # Of one type: there are types whose sizes ONNX Runtime does not tell.
-            like = [v for v in node.inputs if known and v is not None and v.dtype == x.dtype]
-            same = [v for v in like if v.shape == x.shape and v.const is None]
-            if not same:
-                break
-            x, node = same[0], self.made.any(same[0])
-        return None if x is None else self.value(x)
 
 
 def _columns(x: Value) -> int:

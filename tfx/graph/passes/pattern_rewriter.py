@@ -5,7 +5,8 @@ from __future__ import annotations
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.makers import Makers
 from tfx.graph.passes.dead_code import used_values
-from tfx.graph.rewrite import Rewriter
+from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.traits import traits
 
 
 class PatternRewriter(Rewriter):
@@ -31,3 +32,26 @@ class PatternRewriter(Rewriter):
     def has_one_user(self, value: Value | None) -> bool:
         """True if one node, or one result of a graph, is all that uses a value."""
         return self._uses.get(id(value), 0) == 1
+
+    def needs_elements(self, node: Node) -> bool:
+        """False for who asks for shapes alone: on behalf of others, who may go away."""
+        return not traits(node.op).shape_only
+
+    def with_source_of_shape(self, node: Node, inputs: Inputs) -> Inputs:
+        """Operands of a node which, if it asks for a shape alone, does so of an earlier value.
+
+        That is the first of a chain of element-wise nodes, which need not be there for it.
+        """
+        if not traits(node.op).shape_only or len(node.inputs) != 1:
+            return inputs
+        x = node.inputs[0]
+        made = self.made.any(x)
+        while x is not None and made is not None and traits(made.op).elementwise:
+            known = x.shape is not None and None not in x.shape
+            # Of one type: there are types whose sizes ONNX Runtime does not tell.
+            like = [v for v in made.inputs if known and v is not None and v.dtype == x.dtype]
+            same = [v for v in like if v.shape == x.shape and v.const is None]
+            if not same:
+                break
+            x, made = same[0], self.made.any(same[0])
+        return (None if x is None else self.value(x),)

@@ -32,6 +32,7 @@ from tfx.graph.passes.quick_kernels import choose_quick_kernels
 from tfx.graph.passes.remove_copies import remove_copies
 from tfx.graph.passes.sink_expands import sink_expands
 from tfx.graph.passes.sink_transposes import sink_transposes
+from tfx.graph.passes.softmax_kernels import use_softmax_kernels
 from tfx.graph.summary import PassEffect, count_nodes
 from tfx.graph.verify import ENABLED, verify
 from tfx.runtime.values import RawValue
@@ -220,6 +221,13 @@ PREPARE = Pipeline(
             requires=frozenset({Claim.KERNELS}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
+        Pass(
+            "softmax kernels",
+            lambda g, o: use_softmax_kernels(g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        _DEAD_NODES,
         Pass(
             "column sums",
             lambda g, o: use_column_sums(g) if o.own_kernels else g,
