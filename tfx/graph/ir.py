@@ -48,6 +48,9 @@ LSTM_GRADIENT = "LstmGradient"
 # The operator ``Softmax`` along the last axis behind a mask, and its gradient.
 MASKED_SOFTMAX = "MaskedSoftmax"
 SOFTMAX_GRADIENT = "SoftmaxGradient"
+# Softmax of products of queries and keys, times values, and its gradient.
+ATTENTION = "FlashAttention"
+ATTENTION_GRADIENT = "FlashAttentionGradient"
 # Operators of images with the channels last, each with the attribute ``window``.
 CHANNELS_LAST_CONV = "ChannelsLastConv"
 CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
@@ -66,6 +69,8 @@ KERNEL_OPERATORS = frozenset(
         LSTM_GRADIENT,
         MASKED_SOFTMAX,
         SOFTMAX_GRADIENT,
+        ATTENTION,
+        ATTENTION_GRADIENT,
         CHANNELS_LAST_CONV,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,
         CHANNELS_LAST_CONV_FILTER_GRADIENT,

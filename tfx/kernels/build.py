@@ -25,6 +25,7 @@ SOURCES = (
     "depthwise.c",
     "lstm.c",
     "softmax.c",
+    "attention.c",
     "columns.c",
     "operator.c",
 )

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "attention.h"
 #include "columns.h"
 #include "lstm.h"
 #include "numbers.h"
 #include "program.h"
 #include "runtime_api.h"
-#include "softmax.h"
 #include "windows.h"
 
 #if defined(_WIN32)
@@ -319,6 +319,7 @@ static const CustomOperator fused_loop =
 #include "column_operators.inc"
 #include "lstm_operators.inc"
 #include "softmax_operators.inc"
+#include "attention_operators.inc"
 #include "window_operators.inc"
 
 static const CustomOperator *const operators[] = {&fused,
@@ -335,7 +336,9 @@ static const CustomOperator *const operators[] = {&fused,
                                                   &operator_lstm,
                                                   &operator_lstm_gradient,
                                                   &operator_softmax,
-                                                  &operator_softmax_gradient};
+                                                  &operator_softmax_gradient,
+                                                  &operator_attention,
+                                                  &operator_attention_gradient};
 
 /* What ONNX Runtime calls for each session that is to know the operator. */
 EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {

@@ -6,28 +6,17 @@
 
 #include "functions.inc"
 
-/* Numbers that a loop takes at a time, lanes of a sum, and how much of a row is kept at a time. */
-enum { GROUP = 32, LANES = 16 };
+/* Lanes of a sum, and how much of a row is kept at a time. */
+enum { LANES = 16 };
 #ifndef BLOCK /* tests have less */
 #define BLOCK 4096
 #endif
+/* Groups that are added in float32, before their sum is added to others in float64. */
+enum { IN_A_SUM = 128 };
 /* Numbers that a thread takes at a time, at least. */
 #ifndef PART
 #define PART (1 << 14)
 #endif
-
-/* Where a row of each operand begins, and its step along the last axis. */
-typedef struct {
-  const f32 *x;
-  const char *mask;
-  i64 x_step, mask_step;
-} Row;
-
-typedef struct {
-  void (*row)(const Softmax *does, const Row *row, i64 n, f32 *to);
-  void (*slope_row)(const SoftmaxSlope *does, const f32 *y, const f32 *dy,
-                    const unsigned char *mask, i64 n, f32 *to);
-} Rows;
 
 #define LANES_OF(name)                                                                         \
   typedef f32 name(lanes)                                                                      \
@@ -52,10 +41,15 @@ LANES_OF(JOIN)
 #ifndef HAS_AVX512 /* tests say no */
 #define HAS_AVX512 has_vectors(VECTORS_AVX512)
 #endif
-#define ROWS (HAS_AVX512 ? &rows_avx512 : &rows_plain)
-#else
-#define ROWS (&rows_plain)
 #endif
+
+const Rows *best_rows(void) {
+#if defined(__x86_64__)
+  return HAS_AVX512 ? &rows_avx512 : &rows_plain;
+#else
+  return &rows_plain;
+#endif
+}
 
 /* Rows, of which a part takes some. */
 typedef struct {
@@ -68,7 +62,7 @@ typedef struct {
 
 static Division divide(int rank, const i64 *sizes, f32 *to) {
   const i64 n = sizes[rank - 1];
-  return (Division){.rows = ROWS,
+  return (Division){.rows = best_rows(),
                     .to = to,
                     .count = n ? elements(sizes, rank - 1) : 0,
                     .at_once = larger(1, PART / larger(n, 1)),
@@ -105,6 +99,28 @@ static i64 begin_of(const Spread *of, const Place *place) {
   return begin;
 }
 
+static void compute_row(const Rows *rows, const Softmax *does, const Row *row, i64 n, f32 *to) {
+  f32 part[BLOCK], most = -INFINITY;
+  i64 groups = 0;
+  for (i64 begin = 0; begin < n; begin += BLOCK) {
+    groups = rows->load(does, row, begin, smaller(begin + BLOCK, n), part);
+    most = rows->largest(part, groups, most);
+  }
+  if (n <= BLOCK) {
+    const f64 total = rows->exponentials(part, groups, most);
+    rows->multiply(part, (f32)(1 / total), to, n);
+    return;
+  }
+  f64 total = 0;
+  for (i64 begin = 0; begin < n; begin += BLOCK) {
+    const i64 end = smaller(begin + BLOCK, n);
+    groups = rows->load(does, row, begin, end, part);
+    total += rows->exponentials(part, groups, most);
+    memcpy(to + begin, part, (size_t)(end - begin) * sizeof *to);
+  }
+  rows->multiply(to, (f32)(1 / total), to, n);
+}
+
 static void compute_rows(const Division *division, i64 first, i64 last) {
   const Softmax *does = division->softmax;
   const int axis = does->rank - 1;
@@ -115,7 +131,7 @@ static void compute_rows(const Division *division, i64 first, i64 last) {
     row.x = (const f32 *)does->scores.data + begin_of(&does->scores, &place);
     if (does->masks)
       row.mask = (const char *)does->mask.data + size * begin_of(&does->mask, &place);
-    division->rows->row(does, &row, division->n, division->to + i * division->n);
+    compute_row(division->rows, does, &row, division->n, division->to + i * division->n);
   }
 }
 
@@ -127,8 +143,8 @@ static void compute_slopes(const Division *division, i64 first, i64 last) {
   for (i64 i = first; i < last; i++, go_on(&place)) {
     if (does->masks)
       mask = (const unsigned char *)does->mask.data + begin_of(&does->mask, &place);
-    division->rows->slope_row(does, does->y + i * n, does->dy + i * n, mask, n,
-                              division->to + i * n);
+    division->rows->slopes(does, does->y + i * n, does->dy + i * n, mask, n,
+                           division->to + i * n);
   }
 }
 

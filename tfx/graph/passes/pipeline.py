@@ -14,6 +14,7 @@ from tfx.core.errors import InternalError
 from tfx.graph.ir import Graph, Value
 from tfx.graph.kernels.cuda_forms import use_cuda_forms
 from tfx.graph.kernels.legalize import legalize
+from tfx.graph.passes.attention_kernels import use_attention_kernels
 from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
 from tfx.graph.passes.column_sums import use_column_sums
@@ -225,6 +226,13 @@ PREPARE = Pipeline(
             "softmax kernels",
             lambda g, o: use_softmax_kernels(g) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
+            breaks=frozenset({Claim.NO_DEAD_NODES}),
+        ),
+        _DEAD_NODES,
+        Pass(
+            "attention kernels",
+            lambda g, o: use_attention_kernels(g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS, Claim.NO_DEAD_NODES}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
         _DEAD_NODES,

@@ -2,9 +2,9 @@
 
 ONNX Runtime's kernel takes seven times as long where a mask left scores such as -1e9, whose
 exponentials are below the least number: 5.1 ms for 32x6x128x128 floats, 0.7 without; its ``Where``
-takes 4.9 ms more. Ours reads the mask itself, takes a row through all steps, and asks for sizes when
-it runs. ``kernels.accurate_sums`` writes branches where rows may be long; here they are found, so
-that a loaded graph has the same results as the one that was traced.
+takes 4.9 ms more. Ours reads the mask itself, takes a row through all steps, and asks for sizes
+when it runs. ``kernels.accurate_sums`` writes branches where rows may be long; here they are found,
+so that a loaded graph has the same results as the one that was traced.
 """
 
 from __future__ import annotations
