@@ -42,6 +42,10 @@ FUSED = "Fused"
 FUSED_LOOP = "FusedLoop"
 # Sums over all axes but the last one, of one tensor or of the products of two.
 COLUMN_SUM = "ColumnSum"
+# Sums over the last axis, likewise.
+ROW_SUM = "RowSum"
+# Rows of a matrix that are added to those of another one, by an index.
+ADD_ROWS = "AddRows"
 # The operator ``LSTM``, which also returns gates and cells, and its gradient.
 LSTM = "Lstm"
 LSTM_GRADIENT = "LstmGradient"
@@ -65,6 +69,8 @@ KERNEL_OPERATORS = frozenset(
         FUSED,
         FUSED_LOOP,
         COLUMN_SUM,
+        ROW_SUM,
+        ADD_ROWS,
         LSTM,
         LSTM_GRADIENT,
         MASKED_SOFTMAX,

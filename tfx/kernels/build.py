@@ -26,7 +26,7 @@ SOURCES = (
     "lstm.c",
     "softmax.c",
     "attention.c",
-    "columns.c",
+    "sums.c",
     "operator.c",
 )
 # Small code: the loops are short. No errno and no traps of floating point, which nobody reads; no

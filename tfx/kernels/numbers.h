@@ -37,6 +37,13 @@ typedef uint32_t u32;
 #define INLINED static inline
 #endif
 
+/* Lanes of a vector that all processors of a kind have: wider ones, compilers take apart number by number. */
+#if defined(__AVX2__)
+enum { COMMON_LANES = 8 };
+#else
+enum { COMMON_LANES = 4 };
+#endif
+
 static inline i64 smaller(i64 a, i64 b) { return a < b ? a : b; }
 static inline i64 larger(i64 a, i64 b) { return a > b ? a : b; }
 

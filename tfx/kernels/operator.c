@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "attention.h"
-#include "columns.h"
 #include "lstm.h"
 #include "numbers.h"
 #include "program.h"
 #include "runtime_api.h"
+#include "sums.h"
 #include "windows.h"
 
 #if defined(_WIN32)
@@ -202,7 +202,7 @@ static RuntimeStatus *compute(void *kernel, KernelContext *context) {
   return run.status ? run.status : refuse(problem);
 }
 
-enum { TYPE_FLOAT32 = 1, INT64 = 7, BOOL = 9, LIMIT = 0, START = 1, GO = 2, HEAD = 3 };
+enum { TYPE_FLOAT32 = 1, INT32 = 6, INT64 = 7, BOOL = 9, LIMIT = 0, START = 1, GO = 2, HEAD = 3 };
 
 static RuntimeStatus *compute_loop(void *given, KernelContext *context) {
   const Kernel *kernel = given;
@@ -316,7 +316,7 @@ static const CustomOperator fused = OPERATOR(name, create, compute, destroy, NUL
 static const CustomOperator fused_loop =
     OPERATOR(name_of_loop, create_loop, compute_loop, destroy, NULL);
 
-#include "column_operators.inc"
+#include "sum_operators.inc"
 #include "lstm_operators.inc"
 #include "softmax_operators.inc"
 #include "attention_operators.inc"
@@ -325,6 +325,8 @@ static const CustomOperator fused_loop =
 static const CustomOperator *const operators[] = {&fused,
                                                   &fused_loop,
                                                   &column_sum,
+                                                  &row_sum,
+                                                  &add_rows_to,
                                                   &operator_CONV,
                                                   &operator_CONV_INPUT_GRADIENT,
                                                   &operator_CONV_FILTER_GRADIENT,

@@ -6,8 +6,7 @@
 
 #include "functions.inc"
 
-/* Lanes of a sum, and how much of a row is kept at a time. */
-enum { LANES = 16 };
+/* How much of a row is kept at a time. */
 #ifndef BLOCK /* tests have less */
 #define BLOCK 4096
 #endif
@@ -18,17 +17,13 @@ enum { IN_A_SUM = 128 };
 #define PART (1 << 14)
 #endif
 
-#define LANES_OF(name)                                                                         \
-  typedef f32 name(lanes)                                                                      \
-      __attribute__((vector_size(LANES * sizeof(f32)), aligned(4), may_alias));                \
-  typedef i32 name(bits) __attribute__((vector_size(LANES * sizeof(f32))));
-
 #define JOIN(name) name##_plain
 #define TARGET
-LANES_OF(JOIN)
+#define LANES COMMON_LANES
 #include "softmax_rows.inc"
 #undef JOIN
 #undef TARGET
+#undef LANES
 #if defined(__x86_64__)
 #define JOIN(name) name##_avx512
 #if defined(__clang__)
@@ -36,7 +31,7 @@ LANES_OF(JOIN)
 #else
 #define TARGET __attribute__((target("avx512f,prefer-vector-width=512")))
 #endif
-LANES_OF(JOIN)
+#define LANES 16
 #include "softmax_rows.inc"
 #ifndef HAS_AVX512 /* tests say no */
 #define HAS_AVX512 has_vectors(VECTORS_AVX512)

@@ -8,7 +8,7 @@
 #define LEAST_ROWS 2
 #define PART 100
 
-#include "columns.c"
+#include "sums.c"
 
 #include <math.h>
 #include <stdio.h>

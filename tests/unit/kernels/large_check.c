@@ -5,7 +5,7 @@
 
 #include "program.c"
 
-#include "columns.h"
+#include "sums.h"
 #include "windows.h"
 
 #include <sys/mman.h>

@@ -17,7 +17,6 @@ from tfx.graph.kernels.legalize import legalize
 from tfx.graph.passes.attention_kernels import use_attention_kernels
 from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
-from tfx.graph.passes.column_sums import use_column_sums
 from tfx.graph.passes.common_subexpressions import eliminate_common
 from tfx.graph.passes.convolution_ends import end_convolutions
 from tfx.graph.passes.dead_code import remove_dead_nodes
@@ -34,6 +33,7 @@ from tfx.graph.passes.remove_copies import remove_copies
 from tfx.graph.passes.sink_expands import sink_expands
 from tfx.graph.passes.sink_transposes import sink_transposes
 from tfx.graph.passes.softmax_kernels import use_softmax_kernels
+from tfx.graph.passes.sum_kernels import use_sum_kernels
 from tfx.graph.summary import PassEffect, count_nodes
 from tfx.graph.verify import ENABLED, verify
 from tfx.runtime.values import RawValue
@@ -237,8 +237,8 @@ PREPARE = Pipeline(
         ),
         _DEAD_NODES,
         Pass(
-            "column sums",
-            lambda g, o: use_column_sums(g) if o.own_kernels else g,
+            "sum kernels",
+            lambda g, o: use_sum_kernels(g) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),

@@ -1,0 +1,150 @@
+"""Sums over all axes but the last one, or over that, as our kernels have them: for CPU plans alone.
+
+Batch and layer normalizations ask for them, biases in gradients do. ``kernels.accurate_sums`` writes
+such a sum in stages, and where the batch is not known as a branch, in what runs and in what is
+saved. Here what it wrote is found, so that a loaded graph has the same results as the one that was
+traced. A product of two tensors of one shape that nothing else uses is added up without being made,
+and so are the differences of each column to its mean. Gradients of lookups and sums of segments,
+which add rows to others by an index, have one, too: 100,000 rows of 8 take 0.7 ms for 9.5, since
+ONNX Runtime's takes an index for each number.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tfx.graph.ir import ADD_ROWS, COLUMN_SUM, ROW_SUM, Graph, Node, Value
+from tfx.graph.passes.long_sums import LongSum, staged_sum
+from tfx.graph.passes.pattern_rewriter import PatternRewriter
+from tfx.graph.rewrite import Inputs
+from tfx.graph.tags import Mark
+from tfx.kernels.programs import MAX_RANK
+
+_FLOAT, _INT32, _INT64 = 1, 6, 7
+# Fewer elements are a part of a program. One column is a vector, more are no channels.
+_FEWEST, _FEWEST_COLUMNS, _MOST_COLUMNS = 1 << 14, 2, 1 << 12
+
+
+def use_sum_kernels(graph: Graph) -> Graph:
+    """A copy of the graph, bodies and callees included, with ``ColumnSum`` and ``RowSum`` nodes."""
+    nodes = (node for g in (graph, *graph.subgraphs()) for node in g.nodes)
+    found = any(n.tag is Mark.PART_OF_SUM or n.op == "ScatterElements" for n in nodes)
+    return _Sums().run(graph) if found else graph
+
+
+class _Sums(PatternRewriter):
+    def is_user(self, node: Node) -> bool:
+        return self.needs_elements(node)
+
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        rows = self._added_rows(node)
+        if rows is not None:
+            attrs = {"index": rows[1].dtype}
+            values = tuple(map(self.value, rows))
+            out.nodes.append(Node(ADD_ROWS, values, attrs, node.name, node.source, node.outputs))
+            return
+        found = staged_sum(node, self.made)
+        of_columns = found is not None and _is_of_columns(found)
+        if found is None or not (of_columns or _is_of_rows(found)):
+            super().rewrite(node, self.with_source_of_shape(node, inputs), out)
+            return
+        rank = len(found.x.shape or ())
+        if of_columns:
+            op, operands, kept = (
+                COLUMN_SUM,
+                self._operands(found.x, out),
+                rank if found.keeps else 1,
+            )
+        else:
+            op, operands = ROW_SUM, tuple(map(self.value, self._factors(found.x)))
+            kept = rank if found.keeps else rank - 1
+        attrs = {"mean": int(found.mean), "axes": kept}
+        out.nodes.append(Node(op, operands, attrs, node.name, node.source, node.outputs))
+
+    def _added_rows(self, node: Node) -> tuple[Value, Value, Value] | None:
+        """A matrix, an index for each row of another one, and that, which is added to it."""
+        if node.op != "ScatterElements" or node.tag is not None or len(node.inputs) != 3:
+            return None
+        to, indices, x = node.inputs
+        spread = self.made.by(indices, "Expand")
+        index = None if spread is None else spread.inputs[0]
+        if to is None or x is None or index is None:
+            return None
+        if (
+            node.attrs.get("reduction") != "add"
+            or node.attrs.get("axis", 0) % 2
+            or to.dtype != _FLOAT
+        ):
+            return None
+        if any(value.shape is None or len(value.shape) != 2 for value in (to, index, x)):
+            return None
+        # One number for each row, which all others of it are spread to, and as many columns: where
+        # that is not known, the kernel looks.
+        is_one = index.shape is not None and index.shape[1] == 1
+        columns = {value.shape[1] for value in (to, x) if value.shape} - {None}
+        fits = is_one and len(columns) < 2 and index.dtype in (_INT32, _INT64)
+        return (to, index, x) if fits else None
+
+    def _operands(self, x: Value, out: Graph) -> tuple[Value, ...]:
+        """What is added up: a value, two factors, or these and what to subtract from them."""
+        factors = self._factors(x)
+        parts = [self._shifted(factor) for factor in factors]
+        values = tuple(self.value(value) for value, _ in parts)
+        if len(factors) < 2 or all(shift is None for _, shift in parts):
+            return tuple(map(self.value, factors))
+        shifts = [None if shift is None else self.value(shift) for _, shift in parts]
+        none = out.add_constant(np.zeros(_columns(x), np.float32), _FLOAT)
+        return *values, *(none if shift is None else shift for shift in shifts)
+
+    def _factors(self, x: Value) -> tuple[Value, ...]:
+        """The factors of a product that is only added up; else the value alone."""
+        product = self.made.by(x, "Mul")
+        # Of sizes that are not known either may be 1.
+        if product is None or not self.has_one_user(x) or x.shape is None or None in x.shape:
+            return (x,)
+        factors = tuple(v for v in product.inputs if v is not None and v.shape == x.shape)
+        return factors if len(factors) == 2 else (x,)
+
+    def _shifted(self, x: Value) -> tuple[Value, Value | None]:
+        """A tensor and what is subtracted from each of its columns."""
+        difference = self.made.by(x, "Sub")
+        if difference is None:
+            return x, None
+        value, shift = difference.inputs
+        if value is None or shift is None or value.shape != x.shape or shift.shape is None:
+            return x, None
+        fits = [*shift.shape] == [1] * (len(shift.shape) - 1) + [*(x.shape or ())[-1:]]
+        return (value, shift) if fits and len(shift.shape) <= len(x.shape or ()) else (x, None)
+
+
+def _columns(x: Value) -> int:
+    """How many columns there are; 0 where that is not known."""
+    last = x.shape[-1] if x.shape else None
+    return last if isinstance(last, int) else 0
+
+
+def _is_of_rows(found: LongSum) -> bool:
+    shape = found.x.shape or ()
+    return _is_large(found) and [axis % len(shape) for axis in found.axes] == [len(shape) - 1]
+
+
+def _is_of_columns(found: LongSum) -> bool:
+    shape = found.x.shape or ()
+    if not _is_large(found):
+        return False
+    if sorted(axis % len(shape) for axis in found.axes) != list(range(len(shape) - 1)):
+        return False
+    return _FEWEST_COLUMNS <= _columns(found.x) <= _MOST_COLUMNS
+
+
+def _is_large(found: LongSum) -> bool:
+    """True if a sum is of a tensor that the kernels take, and that may be no part of a program."""
+    shape = found.x.shape
+    if found.x.dtype != _FLOAT or found.x.const is not None or shape is None:
+        return False
+    if not 2 <= len(shape) <= MAX_RANK:
+        return False
+    sizes = [size for size in shape if isinstance(size, int)]
+    return len(sizes) < len(shape) or math.prod(sizes) > _FEWEST

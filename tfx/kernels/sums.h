@@ -1,0 +1,29 @@
+/* Sums over all axes but the last one, over the last one, and of rows by an index. Nothing here knows of ONNX Runtime. */
+
+#ifndef TFX_SUMS_H
+#define TFX_SUMS_H
+
+#include "program.h"
+
+/* What is added up: ``x[rows, columns]``, or the products of its elements with those of ``y``, or these
+   of ``x - a`` and ``y - b``, where a and b have a number for each column. NULL is what there is not. */
+typedef struct {
+  const float *x, *y, *a, *b;
+} Columns;
+
+/* ``sums[columns]``, divided by a number. They do not depend on how many threads there are. Returns 0, or
+   what a function of the host returned, or -1 if there is no memory left. */
+int sum_columns(const Columns *of, int64_t rows, int64_t columns, double divisor, float *sums,
+                const Host *host);
+
+/* ``sums[rows]`` likewise: of each row of x, or of its products with y. */
+int sum_rows(const float *x, const float *y, int64_t rows, int64_t columns, double divisor, float *sums,
+             const Host *host);
+
+/* Add rows ``x[count, columns]`` to those of ``to[rows, columns]`` that an index of int32 or int64 names, one after
+   the other; one below 0 counts from the end. Returns 0, or what a function of the host returned, or -1 if there
+   is no such row, before anything is added. */
+int add_rows(const float *x, const void *index, int is_wide, int64_t count, int64_t rows, int64_t columns,
+             float *to, const Host *host);
+
+#endif
