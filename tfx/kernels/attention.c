@@ -337,10 +337,11 @@ static void attend_back(const Division *division, const Memory *memory, i64 head
     product(division, rows, step, queries.count, does->width, does->width, memory->values, seen,
             memory->of_scores, stride);
     slope(division, memory, &queries, seen, stride);
+    const Matrix into = {dq.data + i * dq.row, dq.row, dq.column};
+    const int at_once = into.column == 1;
     product(division, memory->of_scores, stride, queries.count, seen, keys, memory->turned,
-            does->size, memory->results, does->size);
-    write_rows((Matrix){dq.data + i * dq.row, dq.row, dq.column}, memory->results, does->size,
-               queries.count, does->size);
+            does->size, at_once ? into.data : memory->results, at_once ? into.row : does->size);
+    if (!at_once) write_rows(into, memory->results, does->size, queries.count, does->size);
     pack(division, some, queries.count, does->width, 0, memory->slopes);
     pack(division, asked, queries.count, does->size, 0, memory->queries);
     add_turned(division, memory->scores, stride, queries.count, seen, memory->slopes, does->width,

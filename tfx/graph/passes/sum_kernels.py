@@ -1,6 +1,6 @@
 """Sums over all axes but the last one, or over that, as our kernels have them: for CPU plans alone.
 
-Batch and layer normalizations ask for them, biases in gradients do. ``kernels.accurate_sums`` writes
+Batch and layer normalizations ask for them, biases in gradients do. ``kernels.accurate_sums`` has
 such a sum in stages, and where the batch is not known as a branch, in what runs and in what is
 saved. Here what it wrote is found, so that a loaded graph has the same results as the one that was
 traced. A product of two tensors of one shape that nothing else uses is added up without being made,
