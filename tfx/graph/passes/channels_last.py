@@ -6,7 +6,9 @@ scattered to their places. Here those patterns are found, and what is found beco
 the library, with a ``Transpose`` where it differs from what was there; the next pass cancels them.
 
 A convolution whose filter never changes stays, and so do pools beside it: ONNX Runtime brings the
-filter into blocks of channels once, and keeps the images in such blocks in between.
+filter into blocks of channels once, and keeps the images in such blocks in between. Where windows
+of 5x5 and more do most of the work, our kernels are quicker all the same: 8.0 ms for 10.6 (128
+images of 14x14, 32 to 64 channels), 2.5 for 4.2 with 7x7.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ _FLOAT = 1
 _TO_LAST, _TO_FIRST = (0, 2, 3, 1), (0, 3, 1, 2)
 _FILTER_TO_LAST = (2, 3, 1, 0)
 _ONES = (1, 1)
+# Windows of more places, of more channels, are those that our kernels take sooner than blocks.
+_WIDE, _FEWEST_CHANNELS = 25, 16
 _DEPTHWISE = {
     "Conv": CHANNELS_LAST_DEPTHWISE,
     "ConvTranspose": CHANNELS_LAST_DEPTHWISE_INPUT_GRADIENT,
@@ -95,7 +99,12 @@ class _ChannelsLast(Rewriter):
         grow_constants(self._constants, graph.nodes)
         filters = [n.inputs[1] for n in graph.nodes if n.op == "Conv"]
         if filters:
-            self._blocked[id(out)] = any(is_constant(w, self._constants) for w in filters)
+            constant = any(is_constant(w, self._constants) for w in filters)
+            self._blocked[id(out)] = constant and not _is_wide(graph.nodes)
+
+    def _stays(self, w: Value, out: Graph) -> bool:
+        """True if ONNX Runtime is to do the convolution with a filter."""
+        return self._blocked.get(id(out), True) and is_constant(w, self._constants)
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         done = False
@@ -120,7 +129,7 @@ class _ChannelsLast(Rewriter):
     def _convolution(self, node: Node, inputs: Inputs, out: Graph) -> bool:
         x, w = node.inputs[:2]
         window = _window(node.attrs, w)
-        if window is None or x is None or w is None or is_constant(w, self._constants):
+        if window is None or x is None or w is None or self._stays(w, out):
             return False
         write = ReplacementBuilder(out, node)
         image, window = self._image(x, window, write)
@@ -152,7 +161,7 @@ class _ChannelsLast(Rewriter):
     def _transposed_convolution(self, node: Node, inputs: Inputs, out: Graph) -> bool:
         dy, w = node.inputs[:2]
         window = _window(node.attrs, w)
-        if window is None or dy is None or w is None or is_constant(w, self._constants):
+        if window is None or dy is None or w is None or self._stays(w, out):
             return False
         if window.strides != _ONES and window.dilations != _ONES:
             return False
@@ -175,7 +184,7 @@ class _ChannelsLast(Rewriter):
             or "output_shape" in node.attrs
         ):
             return False
-        if sizes[:2] != [node.attrs["group"], 1] or is_constant(w, self._constants):
+        if sizes[:2] != [node.attrs["group"], 1] or self._stays(w, out):
             return False
         window = _with_attributes(node.attrs, (sizes[2], sizes[3]))
         if window is None:
@@ -359,6 +368,23 @@ def _with_attributes(attrs: Mapping[str, Any], taps: Pair) -> _Window | None:
 
 def _moved(shape: RawShape, order: Sequence[int]) -> RawShape:
     return None if shape is None else tuple(shape[axis] for axis in order)
+
+
+def _is_wide(nodes: Iterable[Node]) -> bool:
+    """True if windows of many places do more than half of the products of convolutions."""
+    wide, all_of_them = 0, 0
+    for node in nodes:
+        if node.op != "Conv" or node.inputs[1] is None:
+            continue
+        sizes = _known_sizes(node.inputs[1])
+        places = _known_sizes(node.outputs[0], slice(2, None))
+        if sizes is None or places is None or len(sizes) != 4:
+            return False
+        count = math.prod(sizes) * math.prod(places)
+        all_of_them += count
+        if math.prod(sizes[2:]) >= _WIDE and sizes[1] >= _FEWEST_CHANNELS:
+            wide += count
+    return 2 * wide > all_of_them
 
 
 def _known_sizes(value: Value, part: slice = slice(None)) -> list[int] | None:
