@@ -249,6 +249,20 @@ def test_a_frozen_network_keeps_the_blocks_of_onnx_runtime():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(("taps", "ours"), [(5, True), (3, False)])
+def test_a_frozen_network_of_wide_windows_stays_ours(taps, ours, rng):
+    filters = [rng.normal(size=(taps, taps, *c)).astype(np.float32) for c in ((3, 16), (16, 32))]
+
+    def network(x):
+        for w in filters:
+            x = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, w, 1, "SAME")), 2, 2, "SAME")
+        return (x,)
+
+    x = rng.normal(size=(2, 16, 16, 3)).astype(np.float32)
+    used = both(network, x)
+    assert (f"{OURS}Conv" in used) == (f"{OURS}MaxPool" in used) == ours
+
+
 @pytest.mark.parametrize("batch", ["known", "unknown"])
 @pytest.mark.parametrize(
     ("size", "channels", "kernel", "strides", "dilations", "padding"),
