@@ -65,10 +65,14 @@ def _single(name: str) -> Callable[..., Any]:
 
 
 def _equals(x: RaggedTensor, other: Any) -> Any:
+    if other is None:
+        return False
     return elementwise(comparison.equal, x, other)
 
 
 def _differs(x: RaggedTensor, other: Any) -> Any:
+    if other is None:
+        return True
     found = _equals(x, other)
     return found.with_flat_values(ox.Not(found.flat_values))
 

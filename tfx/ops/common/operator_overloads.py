@@ -110,13 +110,13 @@ def _by_identity(x: Any, y: Any) -> bool:
 def _equal(self: Any, other: Any) -> Any:
     if type(self) is not EagerTensor and _by_identity(self, other):
         return getattr(self, "_symbol", self) is getattr(other, "_symbol", other)
-    return comparison.tensor_equals(self, other)
+    return _guarded(comparison.tensor_equals, self, other)
 
 
 def _not_equal(self: Any, other: Any) -> Any:
     if type(self) is not EagerTensor and _by_identity(self, other):
         return not _equal(self, other)
-    return comparison.tensor_not_equals(self, other)
+    return _guarded(comparison.tensor_not_equals, self, other)
 
 
 def _matmul(x: Any, y: Any) -> Any:
