@@ -15,7 +15,7 @@ from tfx import keras_hook
 from tfx._exports import NAMES, OPTIONAL, SUBMODULES
 from tfx.core import first_use, onnxruntime_wheels
 from tfx.core import version as _version
-from tfx.core.lazy_namespaces import fetch, import_first, kept
+from tfx.core.lazy_namespaces import fetch, import_first
 from tfx.core.namespaces import MissingNameError, Namespace, search_with
 from tfx.core.tracebacks import cover
 
@@ -71,7 +71,8 @@ def __getattr__(name: str) -> Any:
         value = importlib.import_module(f"tfx.{name}")
     else:
         raise MissingNameError("tfx", name)
-    return kept(globals(), name, cover(value))
+    globals()[name] = cover(value)
+    return value
 
 
 def __dir__() -> list[str]:

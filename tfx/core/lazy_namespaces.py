@@ -40,33 +40,10 @@ def load_first() -> None:
         importlib.import_module(module)
 
 
-# By id of a function: what is public in its place. Both stay for ever.
-_instead: dict[int, Any] = {}
-
-
-def put_in_place(function: Any, other: Any) -> None:
-    """Let a function be found in the place of another one that is fetched from now on."""
-    _instead[id(function)] = other
-
-
 def fetch(module: str, name: str) -> Any:
     """A public name from the module that defines it."""
     load_first()
-    found = cover(getattr(importlib.import_module(module), name))
-    return _instead.get(id(found), found) if _instead else found
-
-
-def kept(namespace: dict[str, Any], name: str, value: Any) -> Any:
-    """Give a namespace a name that was fetched for it.
-
-    Returns:
-        The value, or what another thread put in its place meanwhile.
-    """
-    namespace[name] = value
-    other = _instead.get(id(value)) if _instead else None
-    if other is not None:
-        namespace[name] = value = other
-    return value
+    return cover(getattr(importlib.import_module(module), name))
 
 
 def lazy_namespace(
@@ -98,7 +75,8 @@ def lazy_namespace(
             value = cover(importlib.import_module(f"{module}.{name}"))
         else:
             value = cover(_elsewhere(name))
-        return kept(vars(sys.modules[module]), name, value)
+        vars(sys.modules[module])[name] = value
+        return value
 
     def _elsewhere(name: str) -> Any:
         for other in others:

@@ -1,9 +1,11 @@
 """Operations that act on types of the user's own: ``dispatch_for_api`` and its relatives.
 
-A public function that is given an implementation is replaced, wherever modules of tfx hold it, by
-one that looks at its arguments first. Programs that use none of this pay nothing for it. The first
-ragged tensor of a program has the operations replaced that take such tensors, too; so does the
-first sparse one. One thread at a time replaces functions; those that call them take no lock.
+Owns who carries out a public operation, given its arguments: what the user has registered, what
+takes ragged or sparse tensors, or the operation itself. A function looks at its arguments only once
+there is something to look for: a function that a program registers, or the first ragged or sparse
+tensor. Then its calls are diverted (``tfx.core.diverted_calls``), so it is no matter where a
+program has the function from, and since when. One thread at a time changes what is looked for;
+those that call the functions take no lock.
 """
 
 from __future__ import annotations
@@ -11,17 +13,22 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-import sys
 import types
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from abc import ABCMeta
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
+import numpy as np
+
+from tfx._exports import NAMES
 from tfx.core import first_use
-from tfx.core.lazy_namespaces import put_in_place
-from tfx.core.namespaces import Namespace
+from tfx.core.diverted_calls import Diversion
+from tfx.core.dtypes import DType
+from tfx.core.lazy_namespaces import fetch
+from tfx.core.shapes import TensorShape
 from tfx.core.source import TRANSPARENT, is_own
-from tfx.core.tracebacks import cover
-from tfx.framework.function_wrappers import plain_of, stands_for
+from tfx.framework.tensor import EagerTensor, SymbolicTensor
+from tfx.framework.variable import Variable
 from tfx.ragged_ops import handlers
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
@@ -48,19 +55,91 @@ _ASSERTIONS = """
     debugging.assert_less debugging.assert_less_equal debugging.assert_none_equal
     debugging.assert_near
 """
-# Where else functions stand; loaded later they would have the plain ones.
-_FACES = ("bitwise", "debugging", "dtypes", "image", "linalg", "math", "nn", "signal", "strings")
-# What takes the arguments of a call and says who carries it out; None: nobody of ours.
-_Rule = Callable[[Mapping[str, Any]], bool]
-# The replacement of a function, or the function itself -> its rules, newest first.
-_registered: dict[Any, list[tuple[_Rule, Callable[..., Any], Any]]] = {}
-_dispatching: dict[Any, Any] = {}
-# The function itself -> what carries it out for ragged tensors, if something does, and whether it
-# takes lists of them; and what carries it out for sparse tensors.
-_for_ragged: dict[Any, list[Any]] = {}
-_RAGGED = (RaggedTensor, RaggedTensorSpec)
-# A node is named after the operation that the user called, not after what found its function.
+# What most arguments are, which nobody looks for; calls with no others are not looked at.
+_TENSORS = (EagerTensor, SymbolicTensor, Variable)
+_ARRAYS = (np.ndarray, np.float32, np.float64, np.int32, np.int64)
+_VALUES = (bool, int, float, complex, str, bytes, type(None), type, types.FunctionType)
+_USUAL = frozenset((*_TENSORS, *_ARRAYS, *_VALUES, DType, TensorShape))
+_CONTAINERS = frozenset((list, tuple, dict))
+# A node is named after the operation that the user called, not after what calls it for a handler.
 TRANSPARENT.add(__file__)
+
+
+class _Rule(NamedTuple):
+    """Who carries out an operation for some arguments.
+
+    Attributes:
+        wanted: Types by the names of parameters.
+        target: Carries it out.
+        owner: The function that was registered.
+    """
+
+    wanted: Mapping[str, Any]
+    target: Callable[..., Any]
+    owner: Any
+
+    def fits(self, given: Mapping[str, Any]) -> bool:
+        """True if the arguments of a call are of the types."""
+        return all(n in given and _is(given[n], kind) for n, kind in self.wanted.items())
+
+    def is_for_usual_arguments(self) -> bool:
+        """True if there may be arguments that it fits among those that are not looked at."""
+        kinds = (*_USUAL, list, tuple)
+        return all(any(_may_be(k, each) for k in kinds) for each in self.wanted.values())
+
+
+class _Operation:
+    """A public function that looks at its arguments.
+
+    Attributes:
+        diversion: The function and what it does itself.
+        of_ragged: What carries it out for ragged tensors, if something does.
+        takes_lists: Whether it takes lists of them.
+        of_sparse: What carries it out for sparse tensors, if something does.
+        rules: What the user has registered, newest first.
+    """
+
+    def __init__(self, function: types.FunctionType) -> None:
+        self.diversion = Diversion(function, self.look)
+        self.of_ragged: Callable[..., Any] | None = None
+        self.of_sparse: Callable[..., Any] | None = None
+        self.takes_lists = False
+        self.rules: tuple[_Rule, ...] = ()
+        self._signature = inspect.signature(function)
+        parameters = self._signature.parameters.items()
+        self._defaults = {n: p.default for n, p in parameters if p.default is not p.empty}
+
+    def look(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Carry out a call with an argument of an unusual kind."""
+        if self.rules:
+            try:
+                given = {**self._defaults, **self._signature.bind(*args, **kwargs).arguments}
+            except TypeError:  # the plain function says what is wrong
+                return self.diversion.plain(*args, **kwargs)
+            for rule in self.rules:
+                if rule.fits(given):
+                    return rule.target(*args, **kwargs)
+        values = (*args, *kwargs.values())
+        if self.of_sparse is not None and values and type(values[0]) is SparseTensor:
+            return self.of_sparse(*args, **kwargs)
+        if self.of_ragged is not None and _holds_ragged(values, self.takes_lists):
+            return self.of_ragged(*args, **kwargs)
+        return self.diversion.plain(*args, **kwargs)
+
+    def update(self) -> None:
+        """Look for what there is to look for from now on; the caller has the lock."""
+        if not (self.rules or self.of_ragged or self.of_sparse):
+            self.diversion.stop()
+        elif any(rule.is_for_usual_arguments() for rule in self.rules):
+            self.diversion.start(frozenset())
+        elif self.rules or self.takes_lists:
+            self.diversion.start(_USUAL, lists=self.takes_lists)
+        else:
+            self.diversion.start(_USUAL | _CONTAINERS)
+
+
+# By the function.
+_operations: dict[Any, _Operation] = {}
 
 
 def dispatch_for_api(api: Any, *signatures: Mapping[str, Any]) -> Callable[[Any], Any]:
@@ -72,7 +151,9 @@ def dispatch_for_api(api: Any, *signatures: Mapping[str, Any]) -> Callable[[Any]
             annotations of the function. A type may be ``list[T]`` or a union.
 
     Returns:
-        A decorator for a function with the operation's parameters.
+        A decorator for a function with the operation's parameters. It is given what differs from
+        the operation's defaults; for all else its own defaults hold. In TensorFlow a default of the
+        operation that the call spells out is given, too.
 
     Raises:
         ValueError: not an operation, no types, or parameters that it does not have.
@@ -87,8 +168,8 @@ def dispatch_for_api(api: Any, *signatures: Mapping[str, Any]) -> Callable[[Any]
         >>> float(tf.abs(Celsius(-3.0)).degrees)
         3.0
     """
-    plain = _plain(api)
-    names = list(inspect.signature(plain).parameters)
+    function = _function_of(api)
+    names = list(inspect.signature(function).parameters)
 
     def register(target: Any) -> Any:
         hints = get_type_hints(target)
@@ -96,17 +177,13 @@ def dispatch_for_api(api: Any, *signatures: Mapping[str, Any]) -> Callable[[Any]
         for wanted in signatures or (hints,):
             if not wanted or set(wanted) - set(names):
                 raise ValueError(
-                    f"dispatch_for_api of {plain.__name__} needs types of its parameters {names}; "
-                    f"got {dict(wanted)}."
+                    f"dispatch_for_api of {function.__name__} needs types of its parameters "
+                    f"{names}; got {dict(wanted)}."
                 )
-            _add(api, _matching(dict(wanted)), target, target)
+            _add(function, _Rule(dict(wanted), target, target))
         return target
 
     return register
-
-
-def _matching(wanted: dict[str, Any]) -> _Rule:
-    return lambda given: all(n in given and _is(given[n], kind) for n, kind in wanted.items())
 
 
 def _is(value: Any, kind: Any) -> bool:
@@ -118,6 +195,18 @@ def _is(value: Any, kind: Any) -> bool:
         items = isinstance(value, list | tuple)
         return items and bool(value) and all(_is(v, inner[0]) for v in value)
     return isinstance(value, type(None) if kind is None else kind)
+
+
+def _may_be(kind: type, annotated: Any) -> bool:
+    """True if values of exactly a kind, or lists of them, may be of an annotated type."""
+    if get_origin(annotated) in (Union, types.UnionType, list, tuple):
+        return any(_may_be(kind, each) for each in get_args(annotated) if each is not ...)
+    if annotated is None:
+        return kind is type(None)
+    decides = getattr(type(annotated), "__instancecheck__", None)
+    if decides not in (type.__instancecheck__, ABCMeta.__instancecheck__):
+        return True  # it looks at the value
+    return issubclass(kind, annotated)
 
 
 def dispatch_for_unary_elementwise_apis(x_type: Any) -> Callable[[Any], Any]:
@@ -171,50 +260,41 @@ def dispatch_for_binary_elementwise_assert_apis(x_type: Any, y_type: Any) -> Cal
 
 def _for_all(listed: str, kinds: list[Any]) -> Callable[[Any], Any]:
     def register(handler: Any) -> Any:
-        for plain in _functions(listed):
-            names = list(inspect.signature(plain).parameters)[: len(kinds)]
-            rule = _matching(dict(zip(names, kinds, strict=True)))
-            _add(plain, rule, _handled(plain, handler, names), handler)
+        for path in listed.split():
+            function = _function_of(_public(path))
+            names = list(inspect.signature(function).parameters)[: len(kinds)]
+            wanted = dict(zip(names, kinds, strict=True))
+            _add(function, _Rule(wanted, _handled(function, handler, names), handler))
         return handler
 
     return register
 
 
-def _handled(plain: Any, handler: Any, names: list[str]) -> Callable[..., Any]:
-    signature = inspect.signature(plain)
+def _handled(function: Any, handler: Any, names: list[str]) -> Callable[..., Any]:
+    signature = inspect.signature(function)
 
     def carry_out(*args: Any, **kwargs: Any) -> Any:
-        given = dict(signature.bind(*args, **kwargs).arguments)
-        values = [given.pop(n) for n in names]
-        again = _dispatching.get(plain, plain)
+        given = signature.bind(*args, **kwargs).arguments
+        values = [given[n] for n in names]
+        if len(given) == len(names):
+            return handler(function, *values)
 
         def operation(*tensors: Any) -> Any:
-            return again(**dict(zip(names, tensors, strict=True)), **given)
+            filled: Any = {**given, **dict(zip(names, tensors, strict=True))}
+            again = inspect.BoundArguments(signature, filled)
+            return function(*again.args, **again.kwargs)
 
-        return handler(functools.update_wrapper(operation, plain), *values)
+        return handler(functools.update_wrapper(operation, function), *values)
 
     return carry_out
 
 
-def _functions(listed: str, optional: bool = False) -> list[Any]:
-    """The functions themselves that are public under names, also where others are in their place.
-
-    Args:
-        listed: The names.
-        optional: Leave out those that there are not.
-    """
-    import tfx
-
-    found: dict[Any, None] = {}
-    for path in listed.split():
-        item: Any = tfx
-        for part in path.split("."):
-            item = getattr(item, part, None) if optional else getattr(item, part)
-        # A program may have put something of its own in the place of what tables name.
-        plain = _ours_in(item) if optional else _plain(item)
-        if plain is not None:
-            found[plain] = None
-    return list(found)
+def _public(path: str) -> Any:
+    """What is public under a name, such as ``math.ceil``; None: nothing."""
+    if path in NAMES:
+        return fetch(NAMES[path], path)
+    namespace, _, name = path.rpartition(".")
+    return getattr(importlib.import_module(f"tfx.{namespace}"), name, None)
 
 
 def unregister_dispatch_for(dispatch_target: Any) -> None:
@@ -225,80 +305,75 @@ def unregister_dispatch_for(dispatch_target: Any) -> None:
     """
     count = 0
     with first_use.lock:
-        for rules in _registered.values():
-            kept = [rule for rule in rules if rule[2] is not dispatch_target]
-            count += len(rules) - len(kept)
-            rules[:] = kept
+        for operation in _operations.values():
+            kept = tuple(r for r in operation.rules if r.owner is not dispatch_target)
+            if len(kept) < len(operation.rules):
+                count += len(operation.rules) - len(kept)
+                operation.rules = kept
+                operation.update()
     if not count:
         raise ValueError(f"Function {dispatch_target!r} was not registered.")
 
 
-def _plain(api: Any) -> Any:
-    """The function itself, without dispatch."""
-    found = plain_of(api)
+def _function_of(api: Any) -> Any:
+    """The function of tfx that an argument is.
+
+    Raises:
+        ValueError: it is none.
+    """
     # The code says whose it is: programs may set, and their wrappers copy, the name of the module.
-    if not _is_ours(inspect.unwrap(found, stop=lambda each: not _is_ours(each))):
+    if not _is_ours(inspect.unwrap(api, stop=lambda each: not _is_ours(each))):
         raise ValueError(f"{api!r} does not support dispatch: expected a function of tfx.")
-    return found
-
-
-def _ours_in(item: Any) -> Any:
-    """The function of tfx that an object is, stands for or wraps; None: there is none."""
-    found = plain_of(item)
-    while found is not None and not _is_ours(found):
-        found = plain_of(getattr(found, "__wrapped__", None))
-    return found
+    return api
 
 
 def _is_ours(function: Any) -> bool:
     return isinstance(function, types.FunctionType) and is_own(function.__code__.co_filename)
 
 
-def _add(api: Any, rule: _Rule, target: Callable[..., Any], owner: Any) -> None:
-    plain = _plain(api)
+def _add(function: Any, rule: _Rule) -> None:
     with first_use.lock:
-        _prepare([plain])
-        _registered[plain].insert(0, (rule, target, owner))
+        operation = _operation(function)
+        operation.rules = (rule, *operation.rules)
+        operation.update()
 
 
-def _prepare(functions: Iterable[Any]) -> None:
-    """Have functions look at their arguments, if they do not do so yet; the caller has the lock."""
-    new = {}
-    for plain in functions:
-        if plain not in _dispatching:
-            # What an attempt left that was interrupted goes on being used.
-            rules = _registered.setdefault(plain, [])
-            entry = _for_ragged.setdefault(plain, [None, False, None])
-            new[plain] = _replacement(plain, rules, entry)
-    if new:
-        _replace(new)
-        _dispatching.update(new)
+def _operation(function: Any) -> _Operation:
+    """The operation that a function is; the caller has the lock."""
+    found = _operations.get(function)
+    if found is None:
+        found = _operations[function] = _Operation(function)
+    return found
+
+
+def _those_of(table: Mapping[str, Any]) -> Iterator[tuple[str, _Operation]]:
+    """The operations that a table names, by these names; the caller has the lock."""
+    for path in table:
+        function = _public(path)
+        # A program may have put a wrapper, or something of its own, in the place of a function.
+        while function is not None and not _is_ours(function):
+            function = getattr(function, "__wrapped__", None)
+        if function is not None:
+            yield path, _operation(function)
 
 
 def take_ragged_tensors() -> None:
     """Have the public operations that take ragged tensors look for them."""
-    found = {
-        plain: [make(plain), handlers.takes_lists(path)]
-        for path, make in handlers.table().items()
-        for plain in _functions(path, optional=True)
-    }
+    table = handlers.table()
     with first_use.lock:
-        _prepare(found)
-        for plain, entry in found.items():
-            _for_ragged[plain][:2] = entry
+        for path, operation in _those_of(table):
+            operation.of_ragged = table[path](operation.diversion.plain)
+            operation.takes_lists |= handlers.takes_lists(path)
+            operation.update()
 
 
 def take_sparse_tensors() -> None:
     """Have the public operations that take sparse tensors look for them."""
-    found = {
-        plain: make(plain)
-        for path, make in sparse_handlers.table().items()
-        for plain in _functions(path, optional=True)
-    }
+    table = sparse_handlers.table()
     with first_use.lock:
-        _prepare(found)
-        for plain, carry_out in found.items():
-            _for_ragged[plain][2] = carry_out
+        for path, operation in _those_of(table):
+            operation.of_sparse = table[path](operation.diversion.plain)
+            operation.update()
 
 
 def _holds_ragged(values: Any, lists: bool) -> bool:
@@ -310,68 +385,3 @@ def _holds_ragged(values: Any, lists: bool) -> bool:
         if lists and _holds_ragged(inner, True):
             return True
     return False
-
-
-def _replacement(
-    plain: Any, rules: list[tuple[_Rule, Callable[..., Any], Any]], for_ragged: list[Any]
-) -> Any:
-    signature = inspect.signature(plain)
-
-    @functools.wraps(plain)
-    def dispatching(*args: Any, **kwargs: Any) -> Any:
-        if rules:
-            try:
-                given = signature.bind(*args, **kwargs).arguments
-            except TypeError:
-                return plain(*args, **kwargs)
-            for rule, target, _ in tuple(rules):  # others may come meanwhile
-                if rule(given):
-                    return target(*args, **kwargs)
-        carry_out, lists, of_sparse = for_ragged
-        if of_sparse is not None:
-            value = args[0] if args else next(iter(kwargs.values()), None)
-            if type(value) is SparseTensor:
-                return of_sparse(*args, **kwargs)
-        if carry_out is not None:
-            for value in args:  # written out: dense tensors pass here, too
-                kind = type(value)
-                if kind is RaggedTensor or (lists and _holds_ragged((value,), True)):
-                    return carry_out(*args, **kwargs)
-            if kwargs and _holds_ragged(kwargs.values(), lists):
-                return carry_out(*args, **kwargs)
-        return plain(*args, **kwargs)
-
-    stands_for(dispatching, plain)
-    return cover(dispatching)
-
-
-def _replace(others: Mapping[Any, Any]) -> None:
-    """Put functions in place of others in the public modules."""
-    import tfx
-
-    for name in _FACES:
-        importlib.import_module(f"tfx.{name}")
-    for plain, other in others.items():
-        getattr(tfx, plain.__name__, None)  # which loads it
-        put_in_place(plain, other)
-    by_number = {id(plain): other for plain, other in others.items()}
-    # The shortest name comes last and stays, whatever a program has loaded in which order.
-    for name, module in sorted(_holders(), key=lambda held: held[0].count("."), reverse=True):
-        for attribute, value in list(vars(module).items()):
-            found = by_number.get(id(value))
-            if found is not None:
-                setattr(module, attribute, found)
-                # Where it is pickled by name.
-                if not name.startswith("tfx.compat.") and not attribute.startswith("_"):
-                    found.__module__, found.__qualname__ = name, attribute
-
-
-def _holders() -> list[tuple[str, types.ModuleType]]:
-    """The modules in which programs find public functions, by name."""
-    return [
-        (name, module)
-        for name, module in sorted(sys.modules.copy().items())
-        if (name == "tfx" or (name.startswith("tfx.") and name.count(".") == 1))
-        or (name.startswith("tfx.") and isinstance(module, Namespace))  # tfx.math.special
-        or (name.startswith("tfx.compat.v1") and "__getattr__" in vars(module))
-    ]

@@ -17,7 +17,6 @@ from tfx.core.source import SourceLocation
 Make: TypeAlias = Callable[[Callable[[Any], Any]], Any]
 
 _FIELD = "__tfx_remade__"
-_PLAIN = "_tfx_plain"
 
 
 def remake_with(wrapper: Any, make: Make) -> None:
@@ -55,22 +54,6 @@ def present(wrapper: Any, wrapped: Any, signature: inspect.Signature | None = No
             wrapper.__dict__[name] = value
     if signature is not None:
         wrapper.__signature__ = signature
-
-
-def plain_of(function: Any) -> Any:
-    """The public operation that a function looks at the arguments for; else the function itself.
-
-    What such a function is asked for by name, is asked of the operation: its own name is the one
-    under which programs have it.
-    """
-    found = getattr(function, _PLAIN, None)
-    return function if found is None or found[0] is not function else found[1]
-
-
-def stands_for(wrapper: Any, operation: Any) -> None:
-    """Say which public operation a function looks at the arguments for."""
-    # With the function: ``functools.wraps`` copies attributes to wrappers of the wrapper.
-    setattr(wrapper, _PLAIN, (wrapper, operation))
 
 
 _reasons: dict[tuple[str, str], str] = {}

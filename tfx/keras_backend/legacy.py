@@ -8,12 +8,8 @@ from __future__ import annotations
 from types import SimpleNamespace
 
 import tfx as tf
-from tfx.core import first_use
 from tfx.framework.tensor import EagerTensor
 from tfx.keras_backend.text import __getattr__ as __getattr__
-
-# Its functions make sparse tensors between looking up an operation and calling it.
-first_use.first("SparseTensor")
 
 __internal__ = SimpleNamespace(
     EagerTensor=EagerTensor,

@@ -644,8 +644,7 @@ def as_ragged_or_tensor(value: Any, dtype: Any = None) -> Any:
 def _refuse_conversion(value: RaggedTensor, **_: Any) -> NoReturn:
     raise TypeError(
         f"A RaggedTensor cannot be converted to a Tensor: {value!r}. The operation does not take "
-        "ragged tensors: pad it with x.to_tensor(), or give it x.flat_values or x.values. (An "
-        "operation that takes them must be looked up, as tf.concat, after the first one was made.)"
+        "ragged tensors: pad it with x.to_tensor(), or give it x.flat_values or x.values."
     )
 
 

@@ -1,8 +1,10 @@
-"""Operations on types of the user's own, and functions that are replaced for them."""
+"""Operations on types of the user's own, and functions that look for them."""
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
 import itertools
 import operator
 import pickle
@@ -18,7 +20,7 @@ import pytest
 import tfx as tf
 from tests import source_tree
 from tfx.core import first_use
-from tfx.framework.function_wrappers import plain_of
+from tfx.experimental import dispatch
 from tfx.ragged_ops import handlers as ragged_handlers
 from tfx.sparse_ops import handlers as sparse_handlers
 
@@ -122,7 +124,7 @@ def test_functions_handed_to_operations_that_look_for_ragged_tensors_are_convert
     assert float(first) == 1.5
 
 
-# What programs do that has functions replaced, and what all of it gives in any order.
+# What programs do that has functions look for something, and what all of it gives in any order.
 STEPS = {
     "ragged": "ragged = tf.ragged.constant([[-1.0, 2.0], [], [3.0]])",
     "sparse": "sparse = tf.SparseTensor([[0], [2]], [-1.0, 2.0], [3])",
@@ -136,21 +138,19 @@ ANY_ORDER = """
 import pickle
 
 import tfx as tf
-from tfx.framework.function_wrappers import plain_of
-from tfx.ops.math.elementwise import abs as plain
+from tfx.ops.math.elementwise import abs as own
 
 class Metres(tf.experimental.ExtensionType):
     length: tf.Tensor
 
+before = tf.abs
 {steps}
-for public in (tf.abs, tf.math.abs, tf.compat.v1.abs):
+for public in (before, own, tf.abs, tf.math.abs, tf.compat.v1.abs):
     assert public is tf.abs
     assert public(ragged).to_list() == [[1.0, 2.0], [], [3.0]]
     assert public(sparse).values.numpy().tolist() == [1.0, 2.0]
     assert float(public(Metres(-3.0)).length) == 3.0
-assert plain_of(tf.abs) is plain and plain_of(plain) is plain
 assert pickle.loads(pickle.dumps(tf.abs)) is tf.abs
-assert (tf.abs.__module__, tf.abs.__qualname__) == ("tfx", "abs")
 
 @tf.experimental.dispatch_for_api(tf.abs, {{"x": Metres}})
 def later(x, name=None):
@@ -178,15 +178,32 @@ def test_tensors_and_types_that_functions_look_for_come_in_any_order(
     assert result.stdout.strip() == "done", result.stderr
 
 
-def test_every_replaced_function_stands_for_the_operation_itself() -> None:
+PATHS = sorted({*ragged_handlers.table(), *sparse_handlers.table()})
+
+
+def test_functions_that_look_are_the_functions_that_they_were() -> None:
     tf.ragged.constant([[1.0], []])
     tf.SparseTensor([[0]], [1.0], [2])
-    for path in sorted({*ragged_handlers.table(), *sparse_handlers.table()}):
+    for path in PATHS:
         public = operator.attrgetter(path)(tf)
-        plain = plain_of(public)
-        assert plain is not public, path
-        assert plain_of(plain) is plain, path
+        diversion = dispatch._operations[public].diversion
+        assert diversion.function is public, path
+        plain = diversion.plain
+        assert public.__code__ is not plain.__code__, path
+        # Whoever has it has this one.
         assert pickle.loads(pickle.dumps(public)) is public, path
+        assert vars(sys.modules[public.__module__])[public.__qualname__] is public, path
+        assert inspect.signature(public) == inspect.signature(plain, follow_wrapped=False), path
+        written = ast.parse(textwrap.dedent(inspect.getsource(public))).body[0]
+        assert isinstance(written, ast.FunctionDef), path
+        assert written.name == public.__code__.co_name == plain.__code__.co_name, path
+        assert [*inspect.signature(public).parameters] == _parameters(written), path
+
+
+def _parameters(function: ast.FunctionDef) -> list[str]:
+    found = function.args
+    some = [*found.posonlyargs, *found.args, found.vararg, *found.kwonlyargs, found.kwarg]
+    return [each.arg for each in some if each is not None]
 
 
 def test_functions_of_an_inner_namespace_take_ragged_tensors() -> None:
@@ -204,8 +221,7 @@ def test_the_module_that_a_program_names_makes_no_difference(
     class Seconds(tf.experimental.ExtensionType):
         length: tf.Tensor
 
-    for function in (tf.identity, plain_of(tf.identity)):
-        monkeypatch.setattr(function, "__module__", "of_the_program")
+    monkeypatch.setattr(tf.identity, "__module__", "of_the_program")
 
     @tf.experimental.dispatch_for_unary_elementwise_apis(Seconds)
     def of_seconds(api: Any, x: Any) -> Any:
@@ -224,9 +240,7 @@ def test_wrappers_of_the_program_are_no_operations(ragged_first: bool) -> None:
     def mine(x: Any, name: str | None = None) -> Any:
         return tf.abs(x)
 
-    assert plain_of(mine) is mine
     for function in (mine, tf.autograph.experimental.do_not_convert(mine), tf.function(tf.abs)):
-        assert plain_of(function) is function
         with pytest.raises(ValueError, match="does not support dispatch: expected a function of"):
             tf.experimental.dispatch_for_api(function, {"x": tf.Tensor})
 
@@ -250,7 +264,9 @@ RACE = """
     sys.setswitchinterval(1e-6)
     import tfx as tf
 
-    tf.constant(1.0)
+    first = (tf.abs, tf.concat, tf.sin, tf.math.expm1, tf.zeros_like)
+    codes = {function.__name__: function.__code__ for function in first}
+    ones = tf.constant([1.0, -2.0])
     start, wrong = threading.Barrier(8), []
 
     def of_ragged():
@@ -280,7 +296,12 @@ RACE = """
         except BaseException as e:
             wrong.append(repr(e)[:300])
 
-    runs = [of_ragged, of_sparse, of_ragged, of_sparse, of_types] * 2
+    def of_tensors():  # which nobody looks for
+        for _ in range(300):
+            assert first[0](ones).numpy().tolist() == [1.0, 2.0]
+            assert first[1]([ones, ones], 0).numpy().tolist() == [1.0, -2.0] * 2
+
+    runs = [of_ragged, of_sparse, of_ragged, of_sparse, of_types, of_tensors] * 2
     threads = [threading.Thread(target=work, args=(run,)) for run in runs[:8]]
     for thread in threads:
         thread.start()
@@ -288,21 +309,16 @@ RACE = """
         thread.join()
     print(wrong)
 
-    from tfx.framework.function_wrappers import plain_of
-    # One replacement of each, everywhere.
-    for name in ("abs", "concat", "math.sin", "math.abs", "math.expm1", "zeros_like"):
-        found = tf
-        for part in name.split("."):
-            found = getattr(found, part)
-        inner = found.__wrapped__
-        print(name, plain_of(found) is inner, hasattr(inner, "__wrapped__"))
-    print(tf.abs is tf.math.abs)
+    from tfx.experimental import dispatch
+    # What is carried out in the end is what the functions did at first.
+    for function in (tf.abs, tf.concat, tf.sin, tf.math.expm1, tf.zeros_like):
+        assert dispatch._operations[function].diversion.plain.__code__ is codes[function.__name__]
 """
 
 
 @pytest.mark.parametrize("attempt", range(2))
 def test_threads_that_make_their_first_ones_at_the_same_moment(attempt: int) -> None:
-    """While one replaced operations, others found them not replaced yet, or replaced them again."""
+    """An object is there only once all functions look for it, and each does so once."""
     done = subprocess.run(
         [sys.executable, "-c", textwrap.dedent(RACE)],
         capture_output=True,
@@ -312,11 +328,7 @@ def test_threads_that_make_their_first_ones_at_the_same_moment(attempt: int) -> 
         timeout=120,
     )
     assert done.returncode == 0, done.stderr[-2000:]
-    lines = done.stdout.splitlines()
-    assert lines[0] == "[]"
-    assert len(lines) == 8
-    assert all(line.endswith(" True False") for line in lines[1:-1])
-    assert lines[-1] == "True"
+    assert done.stdout.strip() == "[]"
 
 
 def test_what_is_done_at_first_use() -> None:
@@ -358,12 +370,16 @@ WRAPPED = """
     def counted(*args, **kwargs):
         return plain(*args, **kwargs)
 
+    sums = tf.reduce_sum
     tf.concat = counted
     tf.reduce_sum = lambda x: 7
     assert tf.ragged.constant([[1], [2, 3]]).to_list() == [[1], [2, 3]]
     assert tf.sparse.from_dense([[0, 1]]).values.numpy().tolist() == [1]
     assert tf.concat is counted
     assert tf.reduce_sum([1]) == 7
+    x = tf.ragged.constant([[1], [2, 3]])
+    assert tf.concat([x, x], 0).to_list() == plain([x, x], 0).to_list() == [[1], [2, 3]] * 2
+    assert sums(x, 1).numpy().tolist() == [1, 5]
 """
 
 

@@ -11,8 +11,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from tfx.framework.function_wrappers import plain_of
-
 _TAKING_FUNCTIONS = frozenset(
     (
         "tfx.control_flow.cond.cond",
@@ -45,9 +43,8 @@ def with_converted(
         function: The function.
         convert: Converts one.
     """
-    plain = plain_of(function)
-    name = f"{plain.__module__}.{plain.__qualname__}"
-    whole = name.startswith(_TAKING_PACKAGES) and "." not in plain.__qualname__
+    name = f"{function.__module__}.{function.__qualname__}"
+    whole = name.startswith(_TAKING_PACKAGES) and "." not in function.__qualname__
     if name not in _TAKING_FUNCTIONS and not whole:
         return function
 

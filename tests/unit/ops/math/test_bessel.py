@@ -8,7 +8,6 @@ import scipy.special
 
 import tfx as tf
 from tfx.core.errors import InvalidArgumentError
-from tfx.framework.function_wrappers import plain_of
 from tfx.ops.math import bessel
 from tfx.testing import assert_close, check_grads
 
@@ -92,11 +91,10 @@ def test_in_a_function():
 
 
 def test_the_names_of_tensorflow():
-    # Once a program has ragged tensors, the public one looks for them.
     for kind in KINDS:
-        assert plain_of(getattr(tf.math.special, f"bessel_{kind}")) is _function(kind)[0]
+        assert getattr(tf.math.special, f"bessel_{kind}") is _function(kind)[0]
     for kind in KINDS[:4]:
-        assert plain_of(getattr(tf.math, f"bessel_{kind}")) is _function(kind)[0]
+        assert getattr(tf.math, f"bessel_{kind}") is _function(kind)[0]
 
 
 def test_only_floats():
