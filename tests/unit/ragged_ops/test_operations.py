@@ -419,3 +419,13 @@ def test_an_index_of_nothing_is_refused() -> None:
         tf.gather_nd(x, tf.zeros([2, 0], tf.int64))
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"tf\.gather_nd: indices"):
         tf.gather_nd(x, [[0, 1]])
+
+
+def test_equality_with_a_tensor_on_the_left_and_with_none() -> None:
+    """As in TensorFlow 2.21: ``t == r`` is what ``r == t`` is, and nothing equals None."""
+    dense, rows = tf.constant([[1], [2]]), tf.ragged.constant([[1], [2, 3]])
+    assert (dense == rows).to_list() == (rows == dense).to_list() == [[True], [True, False]]
+    assert (dense != rows).to_list() == (rows != dense).to_list() == [[False], [False, True]]
+    assert (tf.Variable(dense) == rows).to_list() == [[True], [True, False]]
+    assert (rows == None) is False  # noqa: E711
+    assert (rows != None) is True  # noqa: E711
