@@ -1,6 +1,7 @@
 """``python -m bench.fused [--write]``: many small operators, fused and not, and other frameworks.
 
-One process a framework; they work in turns, and each number is the least of all rounds.
+One process a framework; they work in turns, and each number is the least of all rounds. The
+networks of ``bench.zoo`` are here to see that none is slower than without.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from rich.console import Console
 from bench import report
 from bench.comparison import Comparison, Row, parse, take_turns
 from bench.peers import environments
+from bench.zoo import programs
 
 TITLES = {"tfx": "tfx", "plain": "tfx, not fused", "tensorflow": "TensorFlow", "jax": "JAX"}
 COMPARISON = Comparison(TITLES)
@@ -25,15 +27,24 @@ ROWS = (
     Row("transformer", "layer of a transformer, a training step", "us", 1, (("plain", 1.2),)),
     Row("prepare", "the LSTM's first step", "s", 1, (("plain", 1.1),)),
 )
+# A program may be slower by two hundredths, which is what the clock tells.
+NETWORKS = tuple(
+    Row(f"{name}_{part}", f"{title}: {what}", "us", 1, (("plain", 0.98),))
+    for name, title in programs.TITLES.items()
+    for part, what in (("train", "training step"), ("infer", "inference"))
+)
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure, print and perhaps write."""
-    rows, options, pythons = parse("bench.fused", __doc__, ROWS, 8, arguments)
+    rows, options, pythons = parse("bench.fused", __doc__, (*ROWS, *NETWORKS), 8, arguments)
     commands = {
         name: (_python(name, pythons), ["-m", "bench.fused.worker", name], {}) for name in TITLES
     }
-    figures = take_turns(rows, commands, options.rounds, 0.5)
+    small = [row for row in rows if row not in NETWORKS]
+    figures = take_turns(small, commands, options.rounds, 0.5)
+    ours = {name: commands[name] for name in ("tfx", "plain")}
+    figures |= take_turns([r for r in rows if r in NETWORKS], ours, options.rounds, 0.5)
     lines = [COMPARISON.line(row, figures) for row in rows]
     Console(width=160).print(COMPARISON.table(lines))
     if options.write:

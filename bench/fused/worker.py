@@ -12,6 +12,8 @@ from bench.fused import networks, training
 from bench.fused.networks import BETA1, BETA2, CHAINS, DIM, EPSILON, RATE
 from bench.peers import worker
 from bench.peers.worker import Case
+from bench.zoo import tensorflow_programs
+from bench.zoo import worker as zoo
 
 ITERATIONS = 1000
 
@@ -238,7 +240,8 @@ def cases(framework: str) -> tuple[str, dict[str, Callable[[], Case]]]:
     import tfx
 
     tfx.config.optimizer.set_jit(framework == "tfx")
-    return tfx.__version__, _tensorflow_cases(tfx)
+    networks_of_zoo = zoo.cases("plain", tensorflow_programs.makers(tfx))
+    return tfx.__version__, {**_tensorflow_cases(tfx), **networks_of_zoo}
 
 
 if __name__ == "__main__":
