@@ -249,6 +249,24 @@ def test_a_frozen_network_keeps_the_blocks_of_onnx_runtime():
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize(("size", "stride"), [(2, 2), (3, 2), (3, 1)])
+def test_the_gradient_of_an_activation_is_taken_behind_the_pool(size, stride, rng):
+    """Of the pooled maxima, which are fewer; ties, zeros and windows that overlap included."""
+
+    def network(x, f):
+        y = tf.nn.relu(tf.nn.conv2d(x, f, 1, "SAME"))
+        return tf.nn.max_pool2d(y, size, stride, "SAME")
+
+    x = rng.integers(-1, 2, size=(3, 12, 11, 4)).astype(np.float32)
+    f = rng.integers(-1, 2, size=(3, 3, 4, 8)).astype(np.float32)
+    used = both(with_gradients(network), x, f)
+    assert f"{OURS}MaxPoolGradient" in used
+    with tf.profile() as p:
+        tf.function(with_gradients(network))(x, f)
+    (pool,) = [n for n in p.nodes if n.op == f"{OURS}MaxPoolGradient"]
+    assert not [n for n in p.nodes[p.nodes.index(pool) + 1 :] if "Sign" in (n.name or "")]
+
+
 @pytest.mark.parametrize(("taps", "ours"), [(5, True), (3, False)])
 def test_a_frozen_network_of_wide_windows_stays_ours(taps, ours, rng):
     filters = [rng.normal(size=(taps, taps, *c)).astype(np.float32) for c in ((3, 16), (16, 32))]

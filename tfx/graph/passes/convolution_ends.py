@@ -1,20 +1,32 @@
-"""Biases and ``Relu`` behind our convolutions, as parts of their kernel: for CPU plans alone.
+"""What stands behind convolutions and pools without passes over images: for CPU plans alone.
 
-A block of results is in registers when the convolution is done with it; each of both operators is a
-pass over memory otherwise.
+Biases and ``Relu`` become parts of our convolutions' kernel: a block of results is in registers
+when it is done. The gradient of a ``Relu`` in front of a pool of maxima is taken of what is pooled,
+before the pool's own: a maximum has the sign of the pixel that it is, and all others have no
+gradient.
 """
 
 from __future__ import annotations
 
-from tfx.graph.ir import CHANNELS_LAST_CONV, Graph, Node, Value
+import functools
+
+from tfx.graph.ir import (
+    CHANNELS_LAST_CONV,
+    CHANNELS_LAST_MAX_POOL_GRADIENT,
+    Graph,
+    Node,
+    Value,
+)
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
+
+_ENDED = (CHANNELS_LAST_CONV, CHANNELS_LAST_MAX_POOL_GRADIENT)
 
 
 def end_convolutions(graph: Graph) -> Graph:
     """A copy of the graph, bodies and callees included, with fewer nodes behind convolutions."""
     graphs = (graph, *graph.subgraphs())
-    if not any(node.op == CHANNELS_LAST_CONV for g in graphs for node in g.nodes):
+    if not any(node.op in _ENDED for g in graphs for node in g.nodes):
         return graph
     return _Ends().run(graph)
 
@@ -27,6 +39,8 @@ class _Ends(PatternRewriter):
             found = self._biased(before) or self._plain(before)
         elif node.op == "Add":
             found = self._biased(node)
+        elif node.op == "Mul" and self._signed(node, out):
+            return
         if found is None or found[0].attrs.get("positive", 0):
             super().rewrite(node, inputs, out)
             return
@@ -37,6 +51,25 @@ class _Ends(PatternRewriter):
         out.nodes.append(
             Node(CHANNELS_LAST_CONV, values, attrs, node.name, node.source, node.outputs)
         )
+
+    def _signed(self, node: Node, out: Graph) -> bool:
+        """The gradient of a pool, times the signs of its pixels."""
+        for value, signs in (node.inputs, node.inputs[::-1]):
+            pool, sign = self._alone(value), self.made.by(signs, "Sign")
+            if pool is None or sign is None or pool.op != CHANNELS_LAST_MAX_POOL_GRADIENT:
+                continue
+            image, maxima, dy = pool.inputs
+            if sign.inputs[0] is not image or maxima is None or dy is None:
+                continue
+            types = [(maxima.dtype, maxima.shape)]
+            write = functools.partial(out.add_node, source=node.source, device=node.device)
+            signs_of = write("Sign", (self.value(maxima),), {}, types, name=sign.name).outputs[0]
+            given = (self.value(dy), signs_of)
+            slopes = write("Mul", given, {}, types, name=f"{node.name}_pooled").outputs[0]
+            operands = (None if image is None else self.value(image), self.value(maxima), slopes)
+            out.nodes.append(pool.replaced(operands, name=node.name, outputs=node.outputs))
+            return True
+        return False
 
     def _alone(self, value: Value | None) -> Node | None:
         """The node that makes a value which nothing else uses."""
