@@ -16,6 +16,11 @@ enum { MOST_PARTS = 32, FEW_HEADS = 16, QUERIES_OF_PART = 4 * QUERIES };
 #define QUERIES_FORWARDS 12
 #endif
 
+/* So many are not worth packing keys and values for. */
+#ifndef FEW_QUERIES
+#define FEW_QUERIES 2
+#endif
+
 /* Exponents from which on there is nothing but 0. */
 static const f32 NOTHING = -104.0f;
 
@@ -171,21 +176,73 @@ static Row row_of(const Attention *does, const Queries *queries, const f32 *scor
                softmax->mask.steps[softmax->rank - 1]};
 }
 
-/* Scores of some queries with the first keys. Rows of queries whose elements do not stand one behind the
-   other are copied. */
+/* Rows of a matrix whose elements stand one behind the other: its own, or copies. */
+static const f32 *rows_of(Matrix from, i64 rows, i64 columns, f32 *copies, i64 *step) {
+  *step = from.row;
+  if (from.column == 1) return from.data;
+  for (i64 i = 0; i < rows; i++)
+    for (i64 j = 0; j < columns; j++)
+      copies[i * columns + j] = from.data[i * from.row + j * from.column];
+  *step = columns;
+  return copies;
+}
+
+/* Scores of some queries with the first keys. */
 static void score(const Division *division, const Memory *memory, Matrix q, const Queries *queries,
                   i64 keys, i64 stride) {
   const Attention *does = division->does;
-  const f32 *rows = q.data + queries->first * q.row;
-  i64 step = q.row;
-  if (q.column != 1) {
-    for (i64 i = 0; i < queries->count; i++)
-      for (i64 j = 0; j < does->size; j++)
-        memory->results[i * does->size + j] = rows[i * q.row + j * q.column];
-    rows = memory->results, step = does->size;
-  }
+  const Matrix asked = {q.data + queries->first * q.row, q.row, q.column};
+  i64 step;
+  const f32 *rows = rows_of(asked, queries->count, does->size, memory->results, &step);
   product(division, rows, step, queries->count, does->size, does->size, memory->keys, keys,
           memory->scores, stride);
+}
+
+typedef f32 Vector __attribute__((vector_size(COMMON_LANES * sizeof(f32)), aligned(4), may_alias));
+
+static f32 dot(const f32 *x, const f32 *y, i64 n) {
+  Vector sums[2] = {{0}, {0}};
+  f32 parts[2 * COMMON_LANES];
+  i64 i = 0;
+  for (; i + 2 * COMMON_LANES <= n; i += 2 * COMMON_LANES)
+    UNROLLED for (int v = 0; v < 2; v++) sums[v] =
+        sums[v] + *(const Vector *)(x + i + v * COMMON_LANES) *
+                      *(const Vector *)(y + i + v * COMMON_LANES);
+  memcpy(parts, sums, sizeof parts);
+  UNROLLED for (int half = COMMON_LANES; half; half /= 2) UNROLLED for (int k = 0; k < half; k++)
+      parts[k] += parts[k + half];
+  for (; i < n; i++) parts[0] += x[i] * y[i];
+  return parts[0];
+}
+
+static void add_times(f32 *restrict to, const f32 *restrict x, f32 by, i64 n) {
+  i64 i = 0;
+  for (; i + COMMON_LANES <= n; i += COMMON_LANES)
+    *(Vector *)(to + i) = *(const Vector *)(to + i) + *(const Vector *)(x + i) * by;
+  for (; i < n; i++) to[i] += x[i] * by;
+}
+
+/* The same for few queries, such as the next word of a text: keys are read as they are. */
+static void score_few(const Division *division, const Memory *memory, Matrix q, Matrix k,
+                      const Queries *queries, i64 keys, i64 stride) {
+  const Attention *does = division->does;
+  const Matrix asked = {q.data + queries->first * q.row, q.row, q.column};
+  i64 step;
+  const f32 *rows = rows_of(asked, queries->count, does->size, memory->results, &step);
+  for (i64 key = 0; key < keys; key++)
+    for (i64 i = 0; i < queries->count; i++)
+      memory->scores[i * stride + key] = dot(rows + i * step, k.data + key * k.row, does->size);
+}
+
+/* Sums of values, as they are, by the weights of few queries. */
+static void mix_few(const Division *division, const Memory *memory, Matrix v, const Queries *queries,
+                    i64 keys, i64 stride) {
+  const i64 width = division->does->width;
+  memset(memory->results, 0, (size_t)(queries->count * width) * sizeof(f32));
+  for (i64 key = 0; key < keys; key++)
+    for (i64 i = 0; i < queries->count; i++)
+      add_times(memory->results + i * width, v.data + key * v.row,
+                memory->scores[i * stride + key], width);
 }
 
 /* From scores to what stands above the sum of a softmax; what was kept is written. Returns 0 if keys that were
@@ -223,8 +280,11 @@ static void attend(const Division *division, const Memory *memory, i64 head, i64
   const Matrix v = matrix_of(&does->v, rank, begin_of(&does->v, softmax, head));
   const Matrix to = matrix_of(&division->to, rank, begin_of(&division->to, softmax, head));
   const i64 mask = softmax->masks ? begin_of(&softmax->mask, softmax, head) : 0;
-  pack(division, turned(k), does->size, keys, 1, memory->keys);
-  pack(division, v, keys, does->width, 1, memory->values);
+  const int few = last - first <= FEW_QUERIES && k.column == 1 && v.column == 1;
+  if (!few) {
+    pack(division, turned(k), does->size, keys, 1, memory->keys);
+    pack(division, v, keys, does->width, 1, memory->values);
+  }
   for (i64 i = first; i < last; i += QUERIES_FORWARDS) {
     Queries queries = {.first = i, .count = smaller(QUERIES_FORWARDS, last - i)};
     queries.kept = division->kept + (head * softmax->sizes[rank - 2] + i) * KEPT;
@@ -232,14 +292,18 @@ static void attend(const Division *division, const Memory *memory, i64 head, i64
       queries.mask = (const char *)softmax->mask.data +
                      (mask + i * softmax->mask.steps[rank - 2]) * bytes;
     i64 seen = keys_in_sight(softmax, (const unsigned char *)queries.mask, queries.count);
-    score(division, memory, q, &queries, seen, stride);
-    if (!weigh(division, memory, &queries, seen, stride)) {
-      seen = keys;
-      score(division, memory, q, &queries, seen, stride);
-      weigh(division, memory, &queries, seen, stride);
+    for (int known = 0; !known; seen = known ? seen : keys) {
+      if (few)
+        score_few(division, memory, q, k, &queries, seen, stride);
+      else
+        score(division, memory, q, &queries, seen, stride);
+      known = weigh(division, memory, &queries, seen, stride);
     }
-    product(division, memory->scores, stride, queries.count, seen, keys, memory->values, does->width,
-            memory->results, does->width);
+    if (few)
+      mix_few(division, memory, v, &queries, seen, stride);
+    else
+      product(division, memory->scores, stride, queries.count, seen, keys, memory->values,
+              does->width, memory->results, does->width);
     for (i64 j = 0; j < queries.count; j++) {
       const f32 *from = memory->results + j * does->width, by = queries.kept[j * KEPT + 1];
       f32 *into = to.data + (i + j) * to.row;
@@ -278,17 +342,6 @@ static int are_out_of_sight(const Softmax *softmax, const Queries *queries) {
   for (i64 i = 0; i < queries->count; i++)
     if (!(softmax->fill - queries->kept[i * KEPT] < NOTHING)) return 0;
   return 1;
-}
-
-/* Rows of a matrix whose elements stand one behind the other: its own, or copies. */
-static const f32 *rows_of(Matrix from, i64 rows, i64 columns, f32 *copies, i64 *step) {
-  *step = from.row;
-  if (from.column == 1) return from.data;
-  for (i64 i = 0; i < rows; i++)
-    for (i64 j = 0; j < columns; j++)
-      copies[i * columns + j] = from.data[i * from.row + j * from.column];
-  *step = columns;
-  return copies;
 }
 
 static void write_rows(Matrix to, const f32 *from, i64 step, i64 rows, i64 columns) {

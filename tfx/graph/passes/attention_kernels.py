@@ -508,8 +508,7 @@ def _fit(q: Value, k: Value, v: Value, weights: Value, y: Value) -> bool:
     values = (q, k, v, weights, y)
     if any(x.dtype != _FLOAT or len(x.shape or ()) != rank for x in values):
         return False
-    # One query is a product of a vector, for which no panels are worth it.
-    return q.const is None and (q.shape or (1, 1))[-2] != 1
+    return q.const is None
 
 
 def _is_same_mask(found: _Attention, slopes: Node) -> bool:
