@@ -58,6 +58,44 @@ static i64 filled(const Division *division, i64 n) {
   return parts_of(n, division->tiles->columns) * division->tiles->columns;
 }
 
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAS_SHUFFLES
+#endif
+#endif
+
+/* ``to[i][k] = from[k][i]`` with steps from row to row, four by four where that can be said. */
+static void turn(const f32 *from, i64 step, i64 rows, i64 columns, f32 *to, i64 to_step) {
+  i64 k = 0;
+#if defined(HAS_SHUFFLES)
+  typedef f32 Four __attribute__((vector_size(16), aligned(4), may_alias));
+#define FOUR(x) (*(const Four *)(x))
+#define PUT(to, a, b, ...) *(Four *)(to) = __builtin_shufflevector(a, b, __VA_ARGS__)
+  for (; k + 4 <= columns; k += 4) {
+    const f32 *x = from + k * step;
+    i64 i = 0;
+    for (; i + 4 <= rows; i += 4) {
+      const Four a = FOUR(x + i), b = FOUR(x + step + i), c = FOUR(x + 2 * step + i),
+                 d = FOUR(x + 3 * step + i);
+      const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+                 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+                 ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+                 cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      PUT(to + i * to_step + k, ab, cd, 0, 1, 4, 5);
+      PUT(to + (i + 1) * to_step + k, ab, cd, 2, 3, 6, 7);
+      PUT(to + (i + 2) * to_step + k, ab2, cd2, 0, 1, 4, 5);
+      PUT(to + (i + 3) * to_step + k, ab2, cd2, 2, 3, 6, 7);
+    }
+    for (; i < rows; i++)
+      for (i64 j = 0; j < 4; j++) to[i * to_step + k + j] = x[j * step + i];
+  }
+#undef FOUR
+#undef PUT
+#endif
+  for (; k < columns; k++)
+    for (i64 i = 0; i < rows; i++) to[i * to_step + k] = from[k * step + i];
+}
+
 /* Panels of the columns of ``from[rows, columns]``: a row of zeros first, if that is asked for. */
 static void pack(const Division *division, Matrix from, i64 rows, i64 columns, int zeros, f32 *to) {
   const i64 width = division->tiles->columns;
@@ -72,15 +110,11 @@ static void pack(const Division *division, Matrix from, i64 rows, i64 columns, i
     } else if (from.column == 1) {
       for (i64 row = 0; row < rows; row++)
         memcpy(to + row * width, begin + row * from.row, (size_t)n * sizeof *to);
+    } else if (from.row == 1) {
+      turn(begin, from.column, rows, n, to, width);
     } else {
-      /* Rows of a turned matrix stand one behind the other in the other direction. */
-      enum { BLOCK = 16 };
-      for (i64 row = 0; row < rows; row += BLOCK) {
-        const i64 end = smaller(row + BLOCK, rows);
-        for (i64 j = 0; j < n; j++)
-          for (i64 i = row; i < end; i++)
-            to[i * width + j] = begin[i * from.row + j * from.column];
-      }
+      for (i64 row = 0; row < rows; row++)
+        for (i64 k = 0; k < n; k++) to[row * width + k] = begin[row * from.row + k * from.column];
     }
     to += rows * width;
   }
@@ -483,13 +517,14 @@ static int compute_all(Division *division, const Host *host) {
 
 int is_possible_attention(const Attention *does) {
   const Softmax *softmax = &does->softmax;
-  const f64 block = 64, limit = 0x1p44;
+  const f64 block = 64, limit = 0x1p44, parts = MOST_PARTS;
   const f64 keys = (f64)softmax->sizes[softmax->rank - 1] + block;
   const f64 sizes = 2 * ((f64)does->size + (f64)does->width) + 4 * block + 2 * QUERIES;
   f64 heads = 1;
   for (int axis = 0; axis < softmax->rank - 1; axis++)
     heads *= softmax->sizes[axis] < 1 ? 1 : (f64)softmax->sizes[axis];
-  return MOST_PARTS * sizes * keys < limit && heads * ((f64)does->size + (f64)does->width + 2) < limit;
+  const f64 results = heads * ((f64)does->size + (f64)does->width + block);
+  return parts * sizes * keys < limit && results < limit;
 }
 
 int attention(const Attention *does, const Spread *to, f32 *kept, const Host *host) {
