@@ -48,9 +48,10 @@ def _reduction(node: Node) -> LongSum | None:
     x, axes = (*node.inputs, None)[:2]
     if x is None or x.shape is None:
         return None
-    given = range(len(x.shape)) if axes is None else constant_integers(axes)
-    if given is None:
+    given = [] if axes is None else constant_integers(axes)
+    if given is None or (not given and node.attrs.get("noop_with_empty_axes")):
         return None
+    given = given or range(len(x.shape))
     return LongSum(x, given, bool(node.attrs.get("keepdims", 1)), _MEANS[node.op])
 
 
