@@ -1,6 +1,6 @@
 /* Functions of the library over all numbers that there are, compared with wider ones of the C library's.
    Arguments: the seed, and how many numbers of float64 are tried; of float32 a part of all 2^32 that is as
-   dense as asked for by the third one, every how many. Prints the function, and the most units in the last
+   dense as asked for by the third one, every how many, and all around edges. Prints the function, and the most units in the last
    place by which it is wrong; anything but the right infinity, NaN and sign of a zero ends it. */
 
 #include "program.c"
@@ -121,6 +121,18 @@ static void check_powers(Worst *narrow, Worst *widest, long count) {
   }
 }
 
+/* Numbers of both signs around which results become 0, the least one, the least normal one, 1 or infinite, or
+   functions take another way there; and the least numbers themselves. */
+static f32 near_an_edge(u32 at) {
+  static const f32 edges[] = {103.97208f, 104.0f, 103.27893f, 87.33655f, 88.72284f, 89.0f, 17.328680f,
+                              16.635532f, 9.010913f, 0x1p-126f, 0x1p-148f, 1.0f};
+  enum { AROUND = 1 << 12 };
+  const u32 edge = at / (4 * AROUND);
+  if (edge >= sizeof edges / sizeof edges[0]) return NAN;
+  const i64 near = (i64)bits_of(edges[edge]) + at / 2 % (2 * AROUND) - AROUND;
+  return from_bits((u32)(near < 0 ? 0 : near) | at % 2 << 31);
+}
+
 int main(int argc, char **argv) {
   if (argc != 4) return 2;
   state = strtoull(argv[1], NULL, 10) * 2654435761u + 88172645463325252u;
@@ -132,6 +144,10 @@ int main(int argc, char **argv) {
     const f32 x = from_bits((u32)bits);
 #define TRY(I, NAME, OWN, NARROW, WIDEST)                                                      \
   compare_f32(&narrow[I], OWN##_f32(x), NARROW((f64)x), x, 0);
+    FUNCTIONS_OF_ONE(TRY)
+  }
+  for (u32 at = 0; !isnan(near_an_edge(at)); at++) {
+    const f32 x = near_an_edge(at);
     FUNCTIONS_OF_ONE(TRY)
   }
   for (long i = 0; i < count; i++) {
