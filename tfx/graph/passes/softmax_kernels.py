@@ -4,8 +4,8 @@ ONNX Runtime's kernel takes seven times as long where a mask left scores such as
 exponentials are below the least number: 5.1 ms for 32x6x128x128 floats, 0.7 without; its ``Where``
 takes 4.9 ms more. Ours reads the mask itself, takes a row through all steps, and asks for sizes
 when it runs. ``kernels.accurate_sums`` writes branches where rows may be long; here they are found,
-so that a loaded graph has the same results as the one that was traced. Without a mask, and on short
-rows, ONNX Runtime's is the quicker one: 0.1 ms for 8192x64 floats, where ours takes 0.3.
+so that a softmax is the same in a graph that was loaded. Without a mask, and on short rows, ONNX
+Runtime's is the quicker one: 0.1 ms for 8192x64 floats, where ours takes 0.3.
 """
 
 from __future__ import annotations
@@ -189,10 +189,16 @@ def _masked(made: Node) -> tuple[Value, _Mask] | None:
 
 
 def _added(x: Value, a: Value, b: Value) -> tuple[Value, _Mask] | None:
-    scores, mask = (a, b) if a.shape == x.shape else (b, a)
-    axes = len(mask.shape or ())
-    fits = scores.shape == x.shape and _LEAST_AXES_OF_MASK <= axes <= len(x.shape or ())
-    return (scores, _Mask(_ADDED, (mask,))) if fits else None
+    """The operand that has the sizes of the sum, as far as they are known, is the scores."""
+
+    def width(value: Value) -> tuple[bool, int, int]:
+        shape = value.shape or ()
+        return shape == x.shape, len(shape), -shape.count(1)
+
+    scores, mask = (a, b) if width(a) >= width(b) else (b, a)
+    if scores.const is not None or len(mask.shape or ()) < _LEAST_AXES_OF_MASK:
+        return None
+    return scores, _Mask(_ADDED, (mask,))
 
 
 def _selected(x: Value, mask: Value, a: Value, b: Value) -> tuple[Value, _Mask] | None:
