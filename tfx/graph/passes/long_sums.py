@@ -51,8 +51,8 @@ def _reduction(node: Node) -> LongSum | None:
     given = [] if axes is None else constant_integers(axes)
     if given is None or (not given and node.attrs.get("noop_with_empty_axes")):
         return None
-    given = given or range(len(x.shape))
-    return LongSum(x, given, bool(node.attrs.get("keepdims", 1)), _MEANS[node.op])
+    along = given or range(len(x.shape))
+    return LongSum(x, along, bool(node.attrs.get("keepdims", 1)), _MEANS[node.op])
 
 
 def _branch(node: Node) -> LongSum | None:

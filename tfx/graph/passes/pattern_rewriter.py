@@ -10,7 +10,14 @@ from tfx.graph.traits import traits
 
 
 class PatternRewriter(Rewriter):
-    """A rewriter that knows the nodes around each node, as they were before it."""
+    """A rewriter that knows the nodes around each node, as they were before it.
+
+    Attributes:
+        counts_shapes: Whether who asks for a shape alone counts among the users of a value. Most do
+            on behalf of others, who may go away.
+    """
+
+    counts_shapes = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -19,7 +26,7 @@ class PatternRewriter(Rewriter):
 
     def is_user(self, node: Node) -> bool:
         """True if a node counts among the users of its operands."""
-        return True
+        return self.counts_shapes or not traits(node.op).shape_only
 
     def enter(self, graph: Graph, out: Graph) -> None:
         """See ``Rewriter``."""
@@ -32,10 +39,6 @@ class PatternRewriter(Rewriter):
     def has_one_user(self, value: Value | None) -> bool:
         """True if one node, or one result of a graph, is all that uses a value."""
         return self._uses.get(id(value), 0) == 1
-
-    def needs_elements(self, node: Node) -> bool:
-        """False for who asks for shapes alone: on behalf of others, who may go away."""
-        return not traits(node.op).shape_only
 
     def with_source_of_shape(self, node: Node, inputs: Inputs) -> Inputs:
         """Operands of a node which, if it asks for a shape alone, does so of an earlier value.

@@ -63,6 +63,8 @@ class _Slope(NamedTuple):
 
 
 class _Softmaxes(PatternRewriter):
+    counts_shapes = False
+
     def __init__(self) -> None:
         super().__init__()
         # By ``id``: they are computed once, by sessions that have no kernels of ours.
@@ -71,9 +73,6 @@ class _Softmaxes(PatternRewriter):
     def enter(self, graph: Graph, out: Graph) -> None:
         super().enter(graph, out)
         grow_constants(self._constants, graph.nodes)
-
-    def is_user(self, node: Node) -> bool:
-        return self.needs_elements(node)
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         found = self._softmax(node) or self._gradient(node)

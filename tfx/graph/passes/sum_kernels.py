@@ -35,8 +35,7 @@ def use_sum_kernels(graph: Graph) -> Graph:
 
 
 class _Sums(PatternRewriter):
-    def is_user(self, node: Node) -> bool:
-        return self.needs_elements(node)
+    counts_shapes = False
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         rows = self._added_rows(node)
