@@ -60,6 +60,7 @@ SIZES = {
     "of one size": ((4, 6, 20, 33), (4, 6, 20, 33)),
     "for sequences": ((4, 6, 20, 64), (4, 1, 1, 64)),
     "of fewer axes": ((4, 6, 20, 32), (20, 32)),
+    "a vector": ((4, 6, 20, 32), (32,)),
     "for whole rows": ((4, 6, 20, 32), (20, 1)),
     "between": ((4, 6, 20, 17), (1, 6, 1, 17)),
     "of one number": ((4, 6, 20, 17), (1, 1)),
@@ -406,6 +407,7 @@ def test_others_stay_with_the_runtime(rng):
         return [
             tf.nn.softmax(x),
             tf.nn.softmax(x @ x + bias),
+            tf.nn.softmax(x + 1.0),
             tf.nn.softmax(counted(x, mask), axis=0),
             tf.nn.log_softmax(counted(x, mask)),
             tf.nn.softmax(tf.where(mask, tf.cast(x, tf.float64), FAR)),

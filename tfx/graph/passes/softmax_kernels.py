@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from tfx.graph.ir import MASKED_SOFTMAX, SOFTMAX_GRADIENT, Graph, Node, Value
-from tfx.graph.makers import grow_constants
+from tfx.graph.makers import Makers, grow_constants
 from tfx.graph.passes.long_sums import long_sum
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
@@ -35,8 +35,6 @@ class _Least(NamedTuple):
 
 
 _LEAST, _LEAST_OF_GRADIENT = _Least(1 << 10, 16), _Least(1 << 14, 32)
-# What is added and has fewer axes is the bias of a layer, which goes with its product.
-_LEAST_AXES_OF_MASK = 2
 
 
 def use_softmax_kernels(graph: Graph) -> Graph:
@@ -91,7 +89,7 @@ class _Softmaxes(PatternRewriter):
         if plain.attrs.get("axis", -1) % len(x.shape or ()) != len(x.shape or ()) - 1:
             return None
         made = self.made.any(x)
-        found = None if made is None else _masked(made)
+        found = None if made is None else _masked(made, self.made)
         if found is None or made is None:
             return None
         scores, mask = found
@@ -177,17 +175,17 @@ def _plain_softmax(node: Node) -> Node | None:
     return node if node.op == "Softmax" and node.tag is None else None
 
 
-def _masked(made: Node) -> tuple[Value, _Mask] | None:
+def _masked(made: Node, makers: Makers) -> tuple[Value, _Mask] | None:
     """Scores and their mask, if that is what a node puts together; None of any other."""
     operands = [v for v in made.inputs if v is not None and v.shape is not None]
     if made.op == "Add" and len(operands) == 2:
-        return _added(made.outputs[0], *operands)
+        return _added(made.outputs[0], operands[0], operands[1], makers)
     if made.op == "Where" and len(operands) == 3:
         return _selected(made.outputs[0], *operands)
     return None
 
 
-def _added(x: Value, a: Value, b: Value) -> tuple[Value, _Mask] | None:
+def _added(x: Value, a: Value, b: Value, makers: Makers) -> tuple[Value, _Mask] | None:
     """The operand that has the sizes of the sum, as far as they are known, is the scores."""
 
     def width(value: Value) -> tuple[bool, int, int]:
@@ -195,7 +193,9 @@ def _added(x: Value, a: Value, b: Value) -> tuple[Value, _Mask] | None:
         return shape == x.shape, len(shape), -shape.count(1)
 
     scores, mask = (a, b) if width(a) >= width(b) else (b, a)
-    if scores.const is not None or len(mask.shape or ()) < _LEAST_AXES_OF_MASK:
+    # A vector behind a product is the bias of a layer, which goes with that.
+    axes = 1 if makers.by(scores, "MatMul") is None else 2
+    if scores.const is not None or len(mask.shape or ()) < axes:
         return None
     return scores, _Mask(_ADDED, (mask,))
 
