@@ -29,6 +29,7 @@ from tfx.graph.ir import (
 )
 from tfx.graph.makers import Makers, constant_integers
 from tfx.graph.passes.dead_code import used_values
+from tfx.graph.passes.softmax_kernels import plain_softmax
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.tags import Mark
 from tfx.graph.traits import traits
@@ -43,7 +44,7 @@ _KEPT = 2
 def use_attention_kernels(graph: Graph) -> Graph:
     """A copy of the graph, bodies and callees included, with ``FlashAttention`` nodes."""
     graphs = (graph, *graph.subgraphs())
-    if not any(node.op == MASKED_SOFTMAX for g in graphs for node in g.nodes):
+    if not any(_softmax(node) is not None for g in graphs for node in g.nodes):
         return graph
     return _Attentions().run(graph)
 
@@ -72,6 +73,22 @@ class _View(NamedTuple):
         return _View(self.base, self.order._replace(axes=_turned(self.order.axes)))
 
 
+class _Softmax(NamedTuple):
+    """A softmax along the last axis.
+
+    Attributes:
+        node: Its node.
+        scores: What it is of.
+        mask: What a mask does to them, as ``MaskedSoftmax`` says it.
+        others: The mask, and what it leaves.
+    """
+
+    node: Node
+    scores: Value
+    mask: int
+    others: tuple[Value, ...]
+
+
 @dataclass(eq=False)
 class _Attention:
     """What was found in the place of one.
@@ -89,7 +106,7 @@ class _Attention:
         back: Its gradient.
     """
 
-    softmax: Node
+    softmax: _Softmax
     product: Node
     q: _View
     k: _View
@@ -133,7 +150,8 @@ class _Attentions(Rewriter):
         self._made.enter(graph.nodes)
         around = _Surroundings(graph, self._made)
         for node in graph.nodes:
-            found = around.attention(node) if node.op == MASKED_SOFTMAX else None
+            softmax = _softmax(node)
+            found = None if softmax is None else around.attention(softmax)
             if found is None:
                 continue
             self._at[id(found.product)] = found
@@ -157,7 +175,7 @@ class _Attentions(Rewriter):
                 super().rewrite(node, inputs, out)
 
     def _forward(self, found: _Attention, out: Graph) -> None:
-        node, shape = found.product, found.softmax.outputs[0].shape
+        node, shape = found.product, found.softmax.node.outputs[0].shape
         kept = None if shape is None else (*shape[:-1], _KEPT)
         found.kept = Value(out.unique_name(f"{node.name}_kept"), _FLOAT, kept)
         views = (found.q, found.k, found.v)
@@ -193,13 +211,13 @@ class _Attentions(Rewriter):
         out.nodes.append(made.make_outputs())
 
     def _attributes(self, found: _Attention, views: Iterable[_View]) -> Attributes:
-        attrs: Attributes = {"mask": found.softmax.attrs["mask"], "scale": found.scale[0]}
+        attrs: Attributes = {"mask": found.softmax.mask, "scale": found.scale[0]}
         names = zip(("q", "k", "v", "dy"), views, strict=False)
         return attrs | {name: view.order.attribute for name, view in names}
 
     def _others(self, found: _Attention) -> list[Value]:
         more = [found.scale[1]] if found.scale[1] is not None else []
-        return [self.value(v) for v in (*found.softmax.inputs[1:], *more) if v is not None]
+        return [self.value(v) for v in (*found.softmax.others, *more)]
 
     def _shape(self, node: Node, found: _Attention, out: Graph) -> None:
         """The sizes of what is not made, from those of a value with its axes in another order."""
@@ -237,13 +255,14 @@ class _Surroundings:
         users = self.readers(value) if shapes else self._users.get(id(value), [])
         return users[0] if len(users) == 1 else None
 
-    def attention(self, softmax: Node) -> _Attention | None:
+    def attention(self, softmax: _Softmax) -> _Attention | None:
         """What stands around a softmax, if that is attention."""
-        weights = softmax.outputs[0]
-        scores = softmax.inputs[0]
-        if id(weights) in self._results or self._only(scores) is not softmax:
+        weights, scores = softmax.node.outputs[0], softmax.scores
+        asked = softmax.node.op == "If"  # for the size of rows, which may be long
+        user = self._only(scores, shapes=asked)
+        if id(weights) in self._results or user is not softmax.node:
             return None
-        scale, product = self._scaled(scores)
+        scale, product = self._scaled(scores, asked)
         if product is None or product.op != "MatMul" or product.tag is not None:
             return None
         q, k = product.inputs
@@ -273,7 +292,7 @@ class _Surroundings:
                 return None
         return found
 
-    def _scaled(self, scores: Value | None) -> tuple[tuple[int, Value | None], Node | None]:
+    def _scaled(self, scores: Value, asked: bool) -> tuple[tuple[int, Value | None], Node | None]:
         """What is done to a product of queries and keys, and the product."""
         made = self._made.any(scores)
         if made is None or made.op not in _SCALES or made.tag is not None:
@@ -283,7 +302,7 @@ class _Surroundings:
             x, number = number, x
         if number is None or number.const is None or number.const.size != 1:
             return (0, None), None
-        inner = self._made.any(x) if self._only(x) is made else None
+        inner = self._made.any(x) if self._only(x, shapes=asked) is made else None
         return (_SCALES[made.op], number), inner
 
     def _ordered(
@@ -432,6 +451,20 @@ class _Joined(NamedTuple):
     nodes: list[Node]
 
 
+def _softmax(node: Node) -> _Softmax | None:
+    """The softmax along the last axis that a node is, with a mask or without."""
+    if node.op == MASKED_SOFTMAX:
+        scores, *others = [v for v in node.inputs if v is not None]
+        return _Softmax(node, scores, node.attrs["mask"], tuple(others))
+    plain = plain_softmax(node)
+    scores_of = None if plain is None else plain.inputs[0]
+    if plain is None or scores_of is None or not scores_of.shape or scores_of.dtype != _FLOAT:
+        return None
+    rank = len(scores_of.shape)
+    is_last = plain.attrs.get("axis", -1) % rank == rank - 1
+    return _Softmax(node, scores_of, 0, ()) if is_last else None
+
+
 def _view(value: Value, made: Makers) -> _View:
     """A value as a view of what it is only another arrangement of."""
     view = _View(value, _Order(tuple(range(len(value.shape or ())))))
@@ -513,9 +546,8 @@ def _fit(q: Value, k: Value, v: Value, weights: Value, y: Value) -> bool:
 
 def _is_same_mask(found: _Attention, slopes: Node) -> bool:
     """True if a gradient does what the forward pass did with mask and scale."""
-    softmax, attrs = found.softmax, slopes.attrs
-    kind = softmax.attrs["mask"]
-    masks = [] if kind in (0, _ADDED) else [softmax.inputs[1]]
+    kind, attrs = found.softmax.mask, slopes.attrs
+    masks = [] if kind in (0, _ADDED) else [found.softmax.others[0]]
     scale, number = found.scale
     given = list(slopes.inputs[2:])
     if attrs["mask"] != (0 if kind == _ADDED else kind) or attrs["scale"] != scale:

@@ -17,7 +17,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import OpError
-from tfx.graph.ir import CALL, HOST, Graph, Node, Value, attributes_key
+from tfx.graph.ir import CALL, HOST, KERNEL_OPERATORS, Graph, Node, Value, attributes_key
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.serialization.serialize import to_model
 from tfx.graph.shape_code import contents, sizes
@@ -163,7 +163,10 @@ class _Folder(Rewriter):
                 taken += _size(v) or 0
             else:
                 return False
-        if node.op in (CALL, HOST) or any(True for _ in node.bodies()) or taken > _MOST_IN:
+        # Sessions that compute constants have no operators of our kernels.
+        if node.op in (CALL, HOST) or node.op in KERNEL_OPERATORS:
+            return False
+        if any(True for _ in node.bodies()) or taken > _MOST_IN:
             return False
         most = min(max(taken, _LEAST_OUT), _MOST_OUT)
         made = [_size(v) for v in node.outputs]

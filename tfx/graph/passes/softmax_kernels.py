@@ -82,7 +82,7 @@ class _Softmaxes(PatternRewriter):
         out.nodes.append(Node(op, values, attrs, node.name, node.source, node.outputs))
 
     def _softmax(self, node: Node) -> tuple[str, tuple[Value, ...], dict[str, int]] | None:
-        plain = _plain_softmax(node)
+        plain = plain_softmax(node)
         x = None if plain is None else plain.inputs[0]
         if plain is None or x is None or not _is_worth(x, _LEAST) or id(x) in self._constants:
             return None
@@ -166,7 +166,7 @@ class _Softmaxes(PatternRewriter):
         return made if fits and self.has_one_user(x) else None
 
 
-def _plain_softmax(node: Node) -> Node | None:
+def plain_softmax(node: Node) -> Node | None:
     """The softmax that a node is, or that is its branch for rows that are not long."""
     if node.op == "If" and node.tag is Mark.PART_OF_SUM:
         short: Graph = node.attrs["else_branch"]
