@@ -30,9 +30,9 @@ typedef struct {
   const Rows *rows;
   Spread to, slopes, dq, dk, dv; /* data is written to where it is a result's */
   f32 *kept;
-  f32 *scratch;
   i64 scratch_size; /* of a part */
   i64 heads, chunks, parts;
+  char lacks_memory[MOST_PARTS];
 } Division;
 
 /* One head's memory: panels of matrices as ``Tiles`` have them, and rows of scores. */
@@ -475,15 +475,20 @@ static Memory divide_memory(const Division *division, f32 *from, int is_gradient
   return memory;
 }
 
+/* A part has memory while it is computed, so there is as much as there are threads. */
 static void compute_part(void *data, size_t index) {
-  const Division *division = data;
+  Division *division = data;
   const Softmax *softmax = &division->does->softmax;
   const i64 queries = softmax->sizes[softmax->rank - 2], part = (i64)index;
   const int is_gradient = division->slopes.data != NULL;
   const i64 items = division->heads * division->chunks;
   i64 count;
-  const Memory memory = divide_memory(
-      division, division->scratch + part * division->scratch_size, is_gradient, &count);
+  f32 *scratch = malloc((size_t)division->scratch_size * sizeof *scratch);
+  if (!scratch) {
+    division->lacks_memory[part] = 1;
+    return;
+  }
+  const Memory memory = divide_memory(division, scratch, is_gradient, &count);
   for (i64 item = items * part / division->parts, end = items * (part + 1) / division->parts;
        item < end; item++) {
     const i64 head = item / division->chunks, chunk = item % division->chunks;
@@ -493,6 +498,7 @@ static void compute_part(void *data, size_t index) {
       attend(division, &memory, head, queries * chunk / division->chunks,
              queries * (chunk + 1) / division->chunks);
   }
+  free(scratch);
 }
 
 static int compute_all(Division *division, const Host *host) {
@@ -507,11 +513,9 @@ static int compute_all(Division *division, const Host *host) {
   division->parts = smaller(MOST_PARTS, division->heads * division->chunks);
   if (!division->parts) return 0;
   divide_memory(division, NULL, is_gradient, &division->scratch_size);
-  division->scratch = malloc((size_t)(division->parts * division->scratch_size) * sizeof(f32));
-  if (!division->scratch) return -1;
-  const int failed =
-      host->in_parallel(host->context, compute_part, (size_t)division->parts, division);
-  free(division->scratch);
+  int failed = host->in_parallel(host->context, compute_part, (size_t)division->parts, division);
+  for (i64 part = 0; part < division->parts && !failed; part++)
+    failed = -division->lacks_memory[part];
   return failed;
 }
 

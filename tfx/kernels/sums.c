@@ -155,25 +155,25 @@ int sum_rows(const float *x, const float *y, i64 rows, i64 columns, f64 divisor,
 enum { FEWEST_COLUMNS = 32, MOST_SHARES = 16 };
 
 typedef struct {
-  const f32 *x;
-  const void *index;
-  int is_wide;
-  i64 count, rows, columns, shares;
+  const AddedRows *does;
+  i64 rows, columns, shares;
   f32 *to;
 } AddingRows;
 
-static i64 row_at(const AddingRows *does, i64 i) {
-  const i64 row = does->is_wide ? ((const i64 *)does->index)[i] : ((const i32 *)does->index)[i];
-  return row < 0 ? row + does->rows : row;
+static i64 row_at(const AddedRows *does, i64 i, i64 rows) {
+  const i64 at = i * does->step;
+  const i64 row = does->is_wide ? ((const i64 *)does->index)[at] : ((const i32 *)does->index)[at];
+  return row < 0 ? row + rows : row;
 }
 
-static void add_columns(void *data, size_t index) {
-  const AddingRows *does = data;
-  const i64 first = does->columns * (i64)index / does->shares;
-  const i64 n = does->columns * ((i64)index + 1) / does->shares - first;
+static void add_columns(void *data, size_t share) {
+  const AddingRows *to_all = data;
+  const AddedRows *does = to_all->does;
+  const i64 first = does->width * (i64)share / to_all->shares;
+  const i64 n = does->width * ((i64)share + 1) / to_all->shares - first;
   for (i64 i = 0; i < does->count; i++) {
-    f32 *to = does->to + row_at(does, i) * does->columns + first;
-    const f32 *x = does->x + i * does->columns + first;
+    f32 *to = to_all->to + row_at(does, i, to_all->rows) * to_all->columns + first;
+    const f32 *x = does->x + i * does->width + first;
     i64 k = 0;
     for (; k + COMMON_LANES <= n; k += COMMON_LANES)
       *(Vector *)(to + k) = *(const Vector *)(to + k) + *(const Vector *)(x + k);
@@ -181,13 +181,13 @@ static void add_columns(void *data, size_t index) {
   }
 }
 
-int add_rows(const float *x, const void *index, int is_wide, i64 count, i64 rows, i64 columns, f32 *to,
-             const Host *host) {
-  AddingRows does = {x, index, is_wide, count, rows, columns, 1, to};
-  for (i64 i = 0; i < count; i++) {
-    const i64 row = row_at(&does, i);
+int add_rows(const AddedRows *does, i64 rows, i64 columns, f32 *to, const Host *host) {
+  AddingRows all = {does, rows, columns, 1, to};
+  for (i64 i = 0; i < does->count; i++) {
+    const i64 row = row_at(does, i, rows);
     if (row < 0 || row >= rows) return -1;
   }
-  does.shares = smaller(MOST_SHARES, larger(1, columns / FEWEST_COLUMNS));
-  return columns ? host->in_parallel(host->context, add_columns, (size_t)does.shares, &does) : 0;
+  all.shares = smaller(MOST_SHARES, larger(1, does->width / FEWEST_COLUMNS));
+  if (!does->width || !does->count) return 0;
+  return host->in_parallel(host->context, add_columns, (size_t)all.shares, &all);
 }

@@ -20,10 +20,18 @@ int sum_columns(const Columns *of, int64_t rows, int64_t columns, double divisor
 int sum_rows(const float *x, const float *y, int64_t rows, int64_t columns, double divisor, float *sums,
              const Host *host);
 
-/* Add rows ``x[count, columns]`` to those of ``to[rows, columns]`` that an index of int32 or int64 names, one after
-   the other; one below 0 counts from the end. Returns 0, or what a function of the host returned, or -1 if there
-   is no such row, before anything is added. */
-int add_rows(const float *x, const void *index, int is_wide, int64_t count, int64_t rows, int64_t columns,
-             float *to, const Host *host);
+/* Rows ``x[count, width]``, and where each is added: an index of int32, or of int64 if it is wide, in which that
+   of the next row stands a step further, 0 if all have the same. One below 0 counts from the end. */
+typedef struct {
+  const float *x;
+  const void *index;
+  int is_wide;
+  int64_t step, count, width;
+} AddedRows;
+
+/* Add them one after the other to the first columns of ``to[rows, columns]``, of which there are at least as
+   many. Returns 0, or what a function of the host returned, or -1 if there is no such row, before anything is
+   added. */
+int add_rows(const AddedRows *does, int64_t rows, int64_t columns, float *to, const Host *host);
 
 #endif

@@ -38,6 +38,9 @@ from tfx.runtime.values import RawValue, from_numpy
 
 # Constants above this size are shared with the session instead of copied into the model.
 _INLINE_LIMIT = 1 << 16
+# Programs that refused so many runs, one soon after the other, are not tried any more: soon is
+# within so many times what the operators took instead. A batch now and then costs little.
+_MOST_REFUSALS, _SHARE = 8, 4
 
 
 class RunsTensors:
@@ -73,6 +76,8 @@ class Plan(RunsTensors):
 
     __slots__ = (
         "__weakref__",
+        "_refusals",
+        "_rescued_at",
         "_unfused",
         "dtypes",
         "feed_tensors",
@@ -104,6 +109,8 @@ class Plan(RunsTensors):
         # What programs of the fused kernels were made of, and what runs beside them.
         self.fusion = Fusion()
         self._unfused: Plan | None = None
+        self._refusals = 0
+        self._rescued_at = 0.0
         on_cpu = device.startswith("CPU")
         library = self._library() if fuse and on_cpu else None
         ready = self._prepared(device, own_kernels=library is not None)
@@ -238,9 +245,24 @@ class Plan(RunsTensors):
         """
         if not (self.fused and is_in_program(error)):
             raise error
+        began = perf_counter()
         if self._unfused is None:
             self._unfused = Plan(self.graph, frozen=self.frozen, fuse=False)
-        return self._unfused.run_raw_values(inputs)
+        found = self._unfused.run_raw_values(inputs)
+        self._remember_refusal(self._unfused, began)
+        return found
+
+    def _remember_refusal(self, unfused: Plan, began: float) -> None:
+        """Leave the programs alone from now on, if runs take most of their time to be repeated."""
+        now = perf_counter()
+        follows = began - self._rescued_at < _SHARE * (now - began)
+        self._refusals = self._refusals + 1 if follows else 1
+        self._rescued_at = now
+        if self._refusals < _MOST_REFUSALS:
+            return
+        self.session, self.fused, self.fusion = unfused.session, False, unfused.fusion
+        self.run_raw = self.session.run_raw
+        run_hooks.register(self)
 
     def failure(self, error: Exception, inputs: Sequence[RawValue]) -> OpError:
         """The exception for a failed run: operator, reason, the shapes it met, the user's line."""

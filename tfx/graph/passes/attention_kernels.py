@@ -11,7 +11,7 @@ products, 6.5 for 10 its gradient, and 12.6 MB less each.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -96,9 +96,10 @@ class _Attention:
     Attributes:
         softmax: In its middle.
         product: The last node.
-        q: Queries, one in a row.
-        k: Keys, one in a row.
-        v: Values, one in a row.
+        operands: Of the products: queries and values, one in a row, and keys, one in a column.
+        q: The queries.
+        k: The keys, one in a row.
+        v: The values.
         outer: Sizes of the axes in front of these, by what is known.
         scale: What is done to scores, and by which number.
         result: What the operator makes.
@@ -108,6 +109,7 @@ class _Attention:
 
     softmax: _Softmax
     product: Node
+    operands: tuple[Value, Value, Value]
     q: _View
     k: _View
     v: _View
@@ -130,7 +132,7 @@ class _Back:
         nodes: What makes them.
     """
 
-    dy: _View
+    dy: Value
     results: tuple[Value, ...]
     views: tuple[_Order, _Order, _Order]
     nodes: list[Node]
@@ -145,6 +147,10 @@ class _Attentions(Rewriter):
         self._dropped: set[int] = set()
         # By the id of a value that is not made any more: one whose axes are in an order.
         self._reordered: dict[int, _Attention] = {}
+
+    def _is_gone(self, node: Node) -> bool:
+        """True if a node is not there any more, and so may be what it was given."""
+        return id(node) in self._at or id(node) in self._dropped
 
     def enter(self, graph: Graph, out: Graph) -> None:
         self._made.enter(graph.nodes)
@@ -175,10 +181,10 @@ class _Attentions(Rewriter):
                 super().rewrite(node, inputs, out)
 
     def _forward(self, found: _Attention, out: Graph) -> None:
-        node, shape = found.product, found.softmax.node.outputs[0].shape
+        node, shape = found.product, found.product.outputs[0].shape
         kept = None if shape is None else (*shape[:-1], _KEPT)
         found.kept = Value(out.unique_name(f"{node.name}_kept"), _FLOAT, kept)
-        views = (found.q, found.k, found.v)
+        views = self._views(found)
         attrs = self._attributes(found, views)
         operands = [*(self.value(view.base) for view in views), *self._others(found)]
         outputs = (found.result, found.kept)
@@ -193,7 +199,7 @@ class _Attentions(Rewriter):
             return
         back.written = True
         node = back.nodes[0]
-        views = (found.q, found.k, found.v, back.dy)
+        views = (*self._views(found), self._view(back.dy))
         attrs = self._attributes(found, views)
         for name, view in zip(("dq", "dk", "dv"), back.views, strict=True):
             attrs[name] = view.attribute
@@ -209,6 +215,14 @@ class _Attentions(Rewriter):
             node.device,
         )
         out.nodes.append(made.make_outputs())
+
+    def _view(self, value: Value) -> _View:
+        """A value as a view of one that is still made: what others become may have made it go."""
+        return _view(value, self._made, self._is_gone)
+
+    def _views(self, found: _Attention) -> tuple[_View, _View, _View]:
+        q, k, v = map(self._view, found.operands)
+        return q, k.turned, v
 
     def _attributes(self, found: _Attention, views: Iterable[_View]) -> Attributes:
         attrs: Attributes = {"mask": found.softmax.mask, "scale": found.scale[0]}
@@ -240,6 +254,8 @@ class _Surroundings:
         self._made = made
         self._users: dict[int, list[Node]] = {}
         self._results = {id(value) for value in graph.outputs}
+        # Of this graph's nodes: what a body is given is made once, and not in it again.
+        self._places = {id(node): place for place, node in enumerate(graph.nodes)}
         for node in graph.nodes:
             for key in {id(value) for value in used_values(node)}:
                 self._users.setdefault(key, []).append(node)
@@ -265,9 +281,13 @@ class _Surroundings:
         scale, product = self._scaled(scores, asked)
         if product is None or product.op != "MatMul" or product.tag is not None:
             return None
+        if id(product) not in self._places or not _is_alike_inside(product, weights):
+            return None
         q, k = product.inputs
         last = [u for u in self.readers(weights) if u.op == "MatMul" and u.inputs[0] is weights]
         if q is None or k is None or len(last) != 1 or last[0].inputs[1] is None:
+            return None
+        if last[0].tag is not None:
             return None
         v = last[0].inputs[1]
         if not _fit(q, k, v, weights, last[0].outputs[0]):
@@ -277,6 +297,7 @@ class _Surroundings:
         found = _Attention(
             softmax,
             last[0],
+            (q, k, v),
             self._view(q),
             self._view(k).turned,
             self._view(v),
@@ -288,9 +309,13 @@ class _Surroundings:
         others = [u for u in self._users[id(weights)] if u is not last[0]]
         if others:
             found.back = self._gradient(found, others)
-            if found.back is None:
+            if found.back is None or self._is_before(found.back, found.product):
                 return None
         return found
+
+    def _is_before(self, back: _Back, product: Node) -> bool:
+        """True if a part of the gradient stands where what it needs to know is not yet kept."""
+        return any(self._places[id(node)] < self._places[id(product)] for node in back.nodes)
 
     def _scaled(self, scores: Value, asked: bool) -> tuple[tuple[int, Value | None], Node | None]:
         """What is done to a product of queries and keys, and the product."""
@@ -380,11 +405,11 @@ class _Surroundings:
         nodes += [*q_nodes, *k_nodes, *v_nodes]
         joined = self._joined((q, k, v)) if of_q == of_k == of_v else None
         if joined is None:
-            return _Back(slope, (q, k, v), (of_q, of_k, of_v), nodes)
+            return _Back(dy, (q, k, v), (of_q, of_k, of_v), nodes)
         whole, where, others, more = joined
         at = tuple(where[axis] for axis in of_q.axes)
         views = [_Order(at, *other) for other in others]
-        return _Back(slope, (whole,), (views[0], views[1], views[2]), [*nodes, *more])
+        return _Back(dy, (whole,), (views[0], views[1], views[2]), [*nodes, *more])
 
     def _product_of_turned(self, node: Node | None) -> Node | None:
         """The product that a transposition of the last two axes is the left factor of."""
@@ -465,10 +490,18 @@ def _softmax(node: Node) -> _Softmax | None:
     return _Softmax(node, scores_of, 0, ()) if is_last else None
 
 
-def _view(value: Value, made: Makers) -> _View:
-    """A value as a view of what it is only another arrangement of."""
+def _view(value: Value, made: Makers, stops: Callable[[Node], bool] | None = None) -> _View:
+    """A value as a view of what it is only another arrangement of.
+
+    Args:
+        value: The value.
+        made: What makes it.
+        stops: Says of a node that one must not look behind it.
+    """
     view = _View(value, _Order(tuple(range(len(value.shape or ())))))
     while (node := made.any(view.base)) is not None:
+        if stops is not None and stops(node):
+            break
         x = node.inputs[0] if node.inputs else None
         if x is None or x.shape is None or x.const is not None:
             break
@@ -501,7 +534,7 @@ def _one_place(node: Node, made: Makers) -> tuple[int, int, Value] | None:
     if base.shape is None or split.attrs.get("axis", 0) % len(base.shape) != axis:
         return None
     # Parts of one place each.
-    if base.shape[axis] != len(split.outputs):
+    if any(value.shape is None or value.shape[axis] != 1 for value in split.outputs):
         return None
     place = next(i for i, value in enumerate(split.outputs) if value is x)
     return axis, place, base
@@ -542,6 +575,13 @@ def _fit(q: Value, k: Value, v: Value, weights: Value, y: Value) -> bool:
     if any(x.dtype != _FLOAT or len(x.shape or ()) != rank for x in values):
         return False
     return q.const is None
+
+
+def _is_alike_inside(product: Node, weights: Value) -> bool:
+    """True if no mask makes more of scores than there are queries and keys, by what is known."""
+    sizes, more = (value.shape or () for value in (product.outputs[0], weights))
+    pairs = zip(sizes[-2:], more[-2:], strict=False)
+    return all(a == b or not (isinstance(a, int) and isinstance(b, int)) for a, b in pairs)
 
 
 def _is_same_mask(found: _Attention, slopes: Node) -> bool:

@@ -1,4 +1,4 @@
-"""Sums over all axes but the last one, or over that, as our kernels have them: for CPU plans alone.
+"""Sums over all axes but the last, or over that, as our kernels have them: for CPU plans alone.
 
 Batch and layer normalizations ask for them, biases in gradients do. ``kernels.accurate_sums`` has
 such a sum in stages, and where the batch is not known as a branch, in what runs and in what is
@@ -79,11 +79,9 @@ class _Sums(PatternRewriter):
             return None
         if any(value.shape is None or len(value.shape) != 2 for value in (to, index, x)):
             return None
-        # One number for each row, which all others of it are spread to, and as many columns: where
-        # that is not known, the kernel looks.
+        # One number for each row, or for all, which is spread to all others of it.
         is_one = index.shape is not None and index.shape[1] == 1
-        columns = {value.shape[1] for value in (to, x) if value.shape} - {None}
-        fits = is_one and len(columns) < 2 and index.dtype in (_INT32, _INT64)
+        fits = is_one and index.dtype in (_INT32, _INT64)
         return (to, index, x) if fits else None
 
     def _operands(self, x: Value, out: Graph) -> tuple[Value, ...]:

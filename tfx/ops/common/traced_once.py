@@ -132,7 +132,9 @@ class Composite:
         except OpError as e:
             if not is_in_program(e):
                 raise
-            raw = _plain(graph, device).run(feeds)  # its result or error counts
+            plain = _plain(graph, device)
+            raw = plain.run(feeds)  # its result or error counts
+            self._sessions[key, device] = plain
         kinds = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
         # By number: an iterator over ONNX Runtime's vector costs 35 us.
         return tuple([label(EagerTensor(raw[i], kind), device) for i, kind in enumerate(kinds)])

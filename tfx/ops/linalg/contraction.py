@@ -36,6 +36,9 @@ def contract(a: Tensor, b: Tensor, of_a: Labels, of_b: Labels, result: Labels) -
     inner = [label for label in of_a if label in of_b and label not in result]
     if not inner:
         return ox.Mul(_aligned(a, of_a, result), _aligned(b, of_b, result))
+    if left and right and list(result) == [*shared, *right, *left]:
+        # With the operands in the other order, nothing need be turned behind the product.
+        return contract(b, a, of_b, of_a, result)
     made = [*shared, *left, *right]
     if not shared and left and len(inner) == len(right) == 1:
         # MatMul itself multiplies every row of a larger tensor by one matrix.
