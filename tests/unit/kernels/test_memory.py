@@ -55,7 +55,9 @@ def test_many_random_programs_stay_in_their_tensors(fuzzer, seed):
     check(fuzzer, seed, 50_000)
 
 
-@pytest.mark.parametrize("name", ["windows_check", "columns_check", "lstm_check", "softmax_check"])
+@pytest.mark.parametrize(
+    "name", ["windows_check", "sums_check", "lstm_check", "softmax_check", "attention_check"]
+)
 @pytest.mark.parametrize("count", [2_000, pytest.param(200_000, marks=pytest.mark.proof)])
 def test_random_tensors_are_not_left_and_results_are_right(name, count, tmp_path):
     program = sanitized(name, tmp_path)

@@ -1,12 +1,12 @@
 """Sums over all axes but the last, or over that, as our kernels have them: for CPU plans alone.
 
-Batch and layer normalizations ask for them, biases in gradients do. ``kernels.accurate_sums`` has
-such a sum in stages, and where the batch is not known as a branch, in what runs and in what is
-saved. Here what it wrote is found, so that a loaded graph has the same results as the one that was
-traced. A product of two tensors of one shape that nothing else uses is added up without being made,
-and so are the differences of each column to its mean. Gradients of lookups and sums of segments,
-which add rows to others by an index, have one, too: 100,000 rows of 8 take 0.7 ms for 9.5, since
-ONNX Runtime's takes an index for each number.
+Batch and layer normalizations ask for them, biases in gradients do. ``kernels.accurate_sums``
+writes such a sum in stages, and where the batch is not known as a branch, in what runs and in what
+is saved. Here what it wrote is found, so that a loaded graph has the same results as the one that
+was traced. A product of two tensors of one shape that nothing else uses is added up without being
+made, and so are the differences of each column to its mean. Gradients of lookups and sums of
+segments, which add rows to others by an index, have one, too: 100,000 rows of 8 take 0.7 ms for
+9.5, since ONNX Runtime's takes an index for each number.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sums over all axes but the last one by our kernel: as NumPy has them in float64."""
+"""Sums of columns and rows, and rows added by an index, by our kernels: as NumPy has them in float64."""
 
 from __future__ import annotations
 
