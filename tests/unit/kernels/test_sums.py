@@ -1,4 +1,4 @@
-"""Sums of columns and rows, and rows added by an index, by our kernels: as NumPy has them in float64."""
+"""Sums of columns and rows, and rows added by an index, by our kernels: as in float64."""
 
 from __future__ import annotations
 
