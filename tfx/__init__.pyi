@@ -228,7 +228,7 @@ from tfx.ops.math.arithmetic import pow as pow
 from tfx.ops.math.arithmetic import subtract as subtract
 from tfx.ops.math.arithmetic import truediv as truediv
 from tfx.ops.math.bitcast import bitcast as bitcast
-from tfx.ops.math.bitcast import complex as complex
+from tfx.ops.math.complex_parts import complex as complex
 from tfx.ops.math.cast import cast as cast
 from tfx.ops.math.cast import guarantee_const as guarantee_const
 from tfx.ops.math.cast import identity as identity

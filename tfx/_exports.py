@@ -147,7 +147,8 @@ _TABLE = {
         reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
         reduce_sum
     """,
-    "tfx.ops.math.bitcast": "bitcast complex",
+    "tfx.ops.math.bitcast": "bitcast",
+    "tfx.ops.math.complex_parts": "complex",
     "tfx.ops.array.tile": "meshgrid repeat sequence_mask tile",
     "tfx.ops.array.scatter": """
         scatter_nd tensor_scatter_nd_add tensor_scatter_nd_max tensor_scatter_nd_min

@@ -33,8 +33,8 @@ from tfx.core.dtypes import uint16 as uint16
 from tfx.core.dtypes import uint32 as uint32
 from tfx.core.dtypes import uint64 as uint64
 from tfx.core.namespaces import complete as _complete
-from tfx.ops.math.bitcast import complex as complex
 from tfx.ops.math.cast import cast as cast
 from tfx.ops.math.cast import saturate_cast as saturate_cast
+from tfx.ops.math.complex_parts import complex as complex
 
 _complete(__name__)

@@ -36,11 +36,7 @@ from tfx.ops.math.bessel import bessel_k1 as _bessel_k1
 from tfx.ops.math.bessel import bessel_k1e as _bessel_k1e
 from tfx.ops.math.bessel import bessel_y0 as _bessel_y0
 from tfx.ops.math.bessel import bessel_y1 as _bessel_y1
-from tfx.ops.math.bitcast import angle as angle
-from tfx.ops.math.bitcast import conj as conj
-from tfx.ops.math.bitcast import imag as imag
 from tfx.ops.math.bitcast import nextafter as nextafter
-from tfx.ops.math.bitcast import real as real
 from tfx.ops.math.comparison import equal as equal
 from tfx.ops.math.comparison import greater as greater
 from tfx.ops.math.comparison import greater_equal as greater_equal
@@ -51,6 +47,10 @@ from tfx.ops.math.comparison import logical_not as logical_not
 from tfx.ops.math.comparison import logical_or as logical_or
 from tfx.ops.math.comparison import logical_xor as logical_xor
 from tfx.ops.math.comparison import not_equal as not_equal
+from tfx.ops.math.complex_parts import angle as angle
+from tfx.ops.math.complex_parts import conj as conj
+from tfx.ops.math.complex_parts import imag as imag
+from tfx.ops.math.complex_parts import real as real
 from tfx.ops.math.cumulative import cumprod as cumprod
 from tfx.ops.math.cumulative import cumsum as cumsum
 from tfx.ops.math.cumulative import cumulative_logsumexp as cumulative_logsumexp

@@ -47,7 +47,7 @@ def reachable(records: Iterable[OpRecord], sources: Iterable[int]) -> set[int]:
             if id(x) in found:
                 rounded = False
                 for y in record.outputs:
-                    if y.dtype.is_floating:
+                    if y.dtype.has_gradients:
                         found.add(id(y))
                     else:
                         rounded = True

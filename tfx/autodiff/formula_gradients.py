@@ -35,7 +35,7 @@ class Recorder:
     ) -> None:
         """Keep an operation if it depends on a source."""
         if any(id(x) in self._known for x in inputs):
-            self._known.update((id(y), y) for y in outputs if y.dtype.is_floating)
+            self._known.update((id(y), y) for y in outputs if y.dtype.has_gradients)
             self.records.append(OpRecord(op, attrs, tuple(inputs), tuple(outputs)))
 
     def watch_variable(self, variable: Any) -> None:

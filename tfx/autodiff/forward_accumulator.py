@@ -141,13 +141,13 @@ class ForwardAccumulator:
                 f"Cannot watch {primal!r} of type {type(primal).__name__!r}: a primal must be a "
                 "Tensor or Variable; convert values with tf.convert_to_tensor first."
             )
-        if not primal.dtype.is_floating:
+        if not primal.dtype.has_gradients:
             _log.warning(
                 "The dtype of the watched primal must be floating (e.g. tf.float32), got %r",
                 primal.dtype,
             )
         tangent = convert_to_tensor(tangent, primal.dtype)
-        if not primal.dtype.is_floating:
+        if not primal.dtype.has_gradients:
             return
         if not tangent.shape.is_compatible_with(primal.shape):
             tangent = _broadcast(tangent, primal)

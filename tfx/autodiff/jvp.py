@@ -79,7 +79,7 @@ def push(record: OpRecord, tangents: Sequence[Tensor | None]) -> Found:
 
 
 def _differentiable(x: Any) -> bool:
-    return bool(x.dtype.is_floating)
+    return bool(x.dtype.has_gradients)
 
 
 def _device_of(record: OpRecord) -> str | None:
@@ -112,7 +112,7 @@ def _linear(record: OpRecord, tangents: Sequence[Tensor | None]) -> Found:
     places = linear_inputs(record.op)
     given = list(record.inputs)
     if places is None:
-        places = tuple(i for i, x in enumerate(given) if x is not None and x.dtype.is_floating)
+        places = tuple(i for i, x in enumerate(given) if x is not None and x.dtype.has_gradients)
     if all(i >= len(given) or tangents[i] is None for i in places):
         return (None,) * len(record.outputs)
     for i in places:

@@ -35,9 +35,9 @@ def why_none(
     """
     name = source.name if isinstance(source, Variable) else f"a tensor of shape {source.shape}"
     head = f"The gradient with respect to {name} is None:"
-    if not source.dtype.is_floating:
+    if not source.dtype.has_gradients:
         return f"{head} its dtype is {source.dtype.name}, which has no derivative."
-    other = [t.dtype.name for t in targets if not t.dtype.is_floating]
+    other = [t.dtype.name for t in targets if not t.dtype.has_gradients]
     if other and len(other) == len(targets):
         return f"{head} the target's dtype is {other[0]}, which has no derivative."
     if not watched:
@@ -61,7 +61,7 @@ def _dead_ends(source: Any, records: Sequence[OpRecord]) -> list[str]:
         if not any(id(x) in reached for x in record.inputs):
             continue
         if is_differentiable(record.op):
-            reached.update(id(y) for y in record.outputs if y.dtype.is_floating)
+            reached.update(id(y) for y in record.outputs if y.dtype.has_gradients)
             reached.update(map(id, dependent(record.op, record.inputs, record.outputs, reached)))
         if not is_differentiable(record.op) or not any(id(y) in reached for y in record.outputs):
             why = status_of(record.op)

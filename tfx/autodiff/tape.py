@@ -133,7 +133,7 @@ class GradientTape:
             if id(x) in watched:
                 ends = not is_differentiable(op)
                 for y in outputs:
-                    if y.dtype.is_floating:
+                    if y.dtype.has_gradients:
                         watched.add(id(y))
                     else:
                         ends = True
@@ -262,7 +262,7 @@ class GradientTape:
                 "persistent one until it is deleted); call tape.watch(x) inside the block."
             )
         for x in flat:
-            if not x.dtype.is_floating:
+            if not x.dtype.has_gradients:
                 _log.warning(
                     "The dtype of the watched tensor must be floating (e.g. tf.float32), got %r",
                     x.dtype,
@@ -500,7 +500,7 @@ class GradientTape:
                     f"Cannot differentiate {target!r} of type {type(target).__name__!r}: expected "
                     "a Tensor or Variable."
                 )
-            if not target.dtype.is_floating:  # TensorFlow says nothing either
+            if not target.dtype.has_gradients:  # TensorFlow says nothing either
                 continue
             if seed is None:
                 seed = creation.ones_like(target)

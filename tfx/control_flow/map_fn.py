@@ -381,4 +381,4 @@ def _state_lengths(results: Sequence[Tensor], slices: _Slices, more: int = 0) ->
 def _finish(results: Any, back_prop: bool) -> Any:
     if back_prop:
         return results
-    return nest.map_structure(lambda x: stop_gradient(x) if x.dtype.is_floating else x, results)
+    return nest.map_structure(lambda x: stop_gradient(x) if x.dtype.has_gradients else x, results)

@@ -101,7 +101,8 @@ def while_loop(
 
 def _stopped(results: Any) -> Any:
     return nest.map_structure(
-        lambda x: stop_gradient(x) if isinstance(x, Tensor) and x.dtype.is_floating else x, results
+        lambda x: stop_gradient(x) if isinstance(x, Tensor) and x.dtype.has_gradients else x,
+        results,
     )
 
 

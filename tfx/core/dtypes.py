@@ -47,6 +47,7 @@ class DType(Immutable):
         is_bool: The dtype is bool.
         is_quantized: One of TensorFlow's quantized dtypes: they have names and facts, no tensors.
         is_numeric: A number: neither bool nor string.
+        has_gradients: Gradients may flow through it: it is floating or complex.
         is_numeric_compatible: The same.
         is_numpy_compatible: Always true: every dtype has a NumPy representation.
 
@@ -60,6 +61,7 @@ class DType(Immutable):
         "_range",
         "as_datatype_enum",
         "as_numpy_dtype",
+        "has_gradients",
         "is_bool",
         "is_complex",
         "is_floating",
@@ -87,6 +89,7 @@ class DType(Immutable):
     is_complex: builtins.bool
     is_bool: builtins.bool
     is_numeric: builtins.bool
+    has_gradients: builtins.bool
     is_quantized: builtins.bool
     is_numeric_compatible: builtins.bool
     is_numpy_compatible: builtins.bool
@@ -218,6 +221,7 @@ def _make(name: str, numpy_type: Any, onnx: builtins.int, tf_enum: builtins.int)
         "is_bool": is_bool,
         "is_quantized": is_quantized,
         "is_numeric": not (is_bool or is_string),
+        "has_gradients": is_floating or is_complex,
         "is_numeric_compatible": not (is_bool or is_string),
         "is_numpy_compatible": True,
         "_range": None,

@@ -20,6 +20,7 @@ from tfx.core.dims import is_static
 from tfx.core.dtypes import DType
 from tfx.core.errors import LeakedTensorError, OpError
 from tfx.core.source import user_frame
+from tfx.framework.complex_rules import of_complex
 from tfx.framework.composite.adapted_reads import answer
 from tfx.framework.context import Context, current
 from tfx.framework.device import DEFAULT_DEVICE, placed
@@ -42,6 +43,7 @@ from tfx.runtime.values import RawValue, from_numpy
 
 NO_ATTRS: dict[str, Any] = {}
 KERNEL_CACHE_SIZE = 4096
+_COMPLEX = frozenset((dtypes.complex64.onnx, dtypes.complex128.onnx))
 # What sums in its kernel.
 STAGED = sum_blocks.STAGED | losses.LOSSES | normalizations.NORMALIZED | long_products.MULTIPLIED
 _CHECKED_FIRST = GUARDED.union(STAGED, operators(lambda t: t.refuse))
@@ -183,6 +185,9 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
             key: Any = (op, x._dtype.onnx, y._dtype.onnx)
             kernel = _kernels.get(key)
             if kernel is None:
+                lowered = of_complex(op, inputs, attrs, None)
+                if lowered is not None:
+                    return lowered[0]
                 kernel = _make_kernel(key, op, attrs, inputs, None)
             try:
                 raw = kernel.run_raw(
@@ -230,6 +235,10 @@ def _execute(
             for t in inputs
         ]
     )
+    if not _COMPLEX.isdisjoint(kinds) or op == "Cast":
+        lowered = of_complex(op, inputs, attrs, outputs)
+        if lowered is not None:
+            return lowered
     device = context.device
     if device is not None:
         device = placed(device, op, op, inputs)
@@ -377,6 +386,9 @@ def _emit(
 ) -> tuple[Tensor, ...]:
     graph = context.graph
     assert graph is not None
+    lowered = of_complex(op, inputs, attrs, outputs)
+    if lowered is not None:
+        return lowered
     answered = answer(op, inputs, attrs)
     if answered is not None:
         return answered

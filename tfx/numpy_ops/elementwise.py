@@ -16,7 +16,14 @@ from tfx.numpy_ops.promotion import array, default_float, floating, result_type,
 from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.where import where as where_
 from tfx.ops.common.arguments import cast_to, scalar_like
-from tfx.ops.math import arithmetic, bitcast, bitwise, comparison, elementwise, trigonometry
+from tfx.ops.math import (
+    arithmetic,
+    bitwise,
+    comparison,
+    complex_parts,
+    elementwise,
+    trigonometry,
+)
 from tfx.ops.math.clip import clip_by_value
 
 Function: TypeAlias = Callable[..., Tensor]
@@ -112,9 +119,9 @@ reciprocal = _unary(
     ),
 )
 absolute = fabs = abs
-conj = conjugate = _unary("conj", lambda x: bitcast.conj(x) if x.dtype.is_complex else x)
-real = _unary("real", lambda x: bitcast.real(x) if x.dtype.is_complex else x)
-imag = _unary("imag", lambda x: bitcast.imag(x) if x.dtype.is_complex else zeros_like(x))
+conj = conjugate = _unary("conj", lambda x: complex_parts.conj(x) if x.dtype.is_complex else x)
+real = _unary("real", lambda x: complex_parts.real(x) if x.dtype.is_complex else x)
+imag = _unary("imag", lambda x: complex_parts.imag(x) if x.dtype.is_complex else zeros_like(x))
 logical_not = _unary("logical_not", lambda x: comparison.logical_not(truth(x)))
 bitwise_not = _unary(
     "bitwise_not", lambda x: comparison.logical_not(x) if x.dtype.is_bool else bitwise.invert(x)

@@ -16,7 +16,7 @@ from tfx.ops.array.gather import gather
 from tfx.ops.array.transpose import transpose
 from tfx.ops.common.arguments import static_ints, tensor
 from tfx.ops.common.shapes import dimension, rank_of
-from tfx.ops.math.bitcast import conj
+from tfx.ops.math.complex_parts import conj
 from tfx.ops.math.segments import unsorted_segment_sum
 from tfx.sparse_ops import positions
 from tfx.sparse_ops.sparse_tensor import (

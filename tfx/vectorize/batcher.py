@@ -19,6 +19,7 @@ from tfx.core.errors import InternalError
 from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.builder import ox
+from tfx.framework.complex_pairs import joined, parts
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import Assigned, FuncGraph
@@ -27,6 +28,7 @@ from tfx.framework.rules import exact_formula_of
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.recompute.barrier import barrier
+from tfx.graph.complex_pairs import PairCall
 from tfx.graph.ir import CALL, HOST, Graph, Node, Value, free_values
 from tfx.graph.passes.dead_code import used_values
 
@@ -235,6 +237,12 @@ class Batcher:
 
     def _host(self, node: Node) -> list[BatchedValue]:
         """Batch a host call: once if no input is batched, else for one element after another."""
+        if isinstance(node.attrs["call"], PairCall):
+            (value,) = node.inputs
+            assert value is not None
+            given = self.batched_value(value)
+            see = joined if node.attrs["call"].joins else parts
+            return [BatchedValue(see(given.tensor), given.batched)]
         if any(self.batched_value(v).batched for v in node.inputs if v is not None):
             return loop_fallback.host_loop(self, node)
         return loop_fallback.repeated(self, node)

@@ -151,7 +151,7 @@ def _backward(
         )
     records = tape._take_records()
     wanted = [s for s in sources if id(s) in watched or s is target]
-    if not target.dtype.is_floating:
+    if not target.dtype.has_gradients:
         wanted = []
 
     def gradients(seed: Tensor) -> list[Tensor | None]:

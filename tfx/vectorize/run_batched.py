@@ -87,7 +87,7 @@ class Elements:
         for v in self._graph.outputs:
             kind, shape = from_onnx(v.dtype), v.shape or ()
             result = zeros([0, *(d if isinstance(d, int) else 0 for d in shape)], kind)
-            if kind.is_floating:  # tapes know what it depends on
+            if kind.has_gradients:  # tapes know what it depends on
                 for x in sums:
                     result = ox.Add(result, cast(x, kind))
             results.append(result)
@@ -180,7 +180,7 @@ def _open(shape: RawShape) -> RawShape:
 
 
 def _floats(x: Tensor) -> bool:
-    return bool(x.dtype.is_floating)
+    return bool(x.dtype.has_gradients)
 
 
 def _live(element: ElementGraph) -> Graph:

@@ -157,7 +157,7 @@ class ObservedCalls:
         """
         if self._called is None:
             captured = self._program.func_graph.captured_eager.values()
-            watchable = [(t, v) for t, v in captured if t.dtype.is_floating]
+            watchable = [(t, v) for t, v in captured if t.dtype.has_gradients]
             graph = self._program.func_graph.graph
             if watchable:
                 graph = graph.copy()

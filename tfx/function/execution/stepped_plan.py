@@ -27,6 +27,7 @@ from tfx.function.execution.run_errors import outermost_node
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 from tfx.graph.passes.inline_calls import expand_calls
+from tfx.graph.passes.join_pairs import join_pairs
 from tfx.graph.passes.remove_copies import remove_copies
 from tfx.runtime import interrupts, run_hooks
 from tfx.runtime import values as raw_values
@@ -47,7 +48,7 @@ def make_plan(
         device: Canonical name of the device of nodes that name none.
         frozen: Values of inputs that never change while the plan is used.
     """
-    graph = with_host_routines(graph, device)
+    graph = with_host_routines(join_pairs(graph), device)
     if _needs_steps(graph, device, {}):
         return SteppedPlan(graph, device, frozen)
     return Plan(graph, device, frozen)

@@ -223,7 +223,7 @@ class NodeTangents(ABC):
 
     def is_floating(self, value: Value) -> bool:
         """True if a result can have a tangent."""
-        return SymbolicTensor(value, self.owner).dtype.is_floating
+        return SymbolicTensor(value, self.owner).dtype.has_gradients
 
     def add_tangents(self) -> None:
         """Put everything into order again: in the bodies, and around the node."""

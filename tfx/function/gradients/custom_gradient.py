@@ -238,7 +238,7 @@ class _Rule:
 
 def _gradient(g: Any, x: Tensor) -> Any:
     """Return a gradient function's result for one input; slices stay slices in eager mode."""
-    if g is None or not x.dtype.is_floating:
+    if g is None or not x.dtype.has_gradients:
         return None
     if type(g) is not IndexedSlices:
         return convert_to_tensor(g, x.dtype)
@@ -332,15 +332,15 @@ def _call_recomputed(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[
         given = [convert_to_tensor(x) for x in nest.flatten(list(args))]
 
         def apart(tensors: Sequence[Tensor]) -> Sequence[Tensor]:
-            traced = current().graph is not None and dys[0].dtype.is_floating
+            traced = current().graph is not None and dys[0].dtype.has_gradients
             return after(tensors, dys[0]) if traced else tensors
 
         with GradientTape() as tape:
             own = apart([identity(x) for x in given])
-            tape.watch([x for x in own if x.dtype.is_floating])
+            tape.watch([x for x in own if x.dtype.has_gradients])
             with start.again(apart), draws.again():
                 again = nest.flatten(f(*nest.pack_sequence_as(list(args), own), **kwargs))
-        pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.is_floating]
+        pairs = [(y, dy) for y, dy in zip(again, dys, strict=True) if y.dtype.has_gradients]
         found = tape.gradient(
             [y for y, _ in pairs], [*own, *variables], output_gradients=[dy for _, dy in pairs]
         )

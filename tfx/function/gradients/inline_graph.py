@@ -73,7 +73,7 @@ def _stays_whole(call: Node) -> bool:
     callee: Graph = call.attrs["graph"]
     if call.tag is Mark.ARRAY_WRITE or isinstance(call.tag, LstmGradient) or callee.slopes:
         return True
-    return callee.library and not any(v and from_onnx(v.dtype).is_floating for v in call.inputs)
+    return callee.library and not any(v and from_onnx(v.dtype).has_gradients for v in call.inputs)
 
 
 def _inline_call(

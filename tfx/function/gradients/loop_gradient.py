@@ -186,7 +186,9 @@ class LoopGradient:
         """The carried values through which a gradient flows."""
         op, loop = self._op, self._loop
         leaving = {k: id(self._back.tensor(v)) for k, v in enumerate(loop.after)}
-        floating = [k for k, x in entering.items() if x.dtype.is_floating and k not in self._states]
+        floating = [
+            k for k, x in entering.items() if x.dtype.has_gradients and k not in self._states
+        ]
         depends = {k: reachable(records, [id(entering[k])]) for k in floating}
         start = {*frees, *(id(slot) for slot, _ in slots)}
         start |= {id(entering[k]) for k in self._states}

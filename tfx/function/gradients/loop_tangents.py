@@ -74,7 +74,7 @@ class LoopTangents(NodeTangents):
         places = [
             k
             for k, before in enumerate(loop.before)
-            if body.tensor(before).dtype.is_floating
+            if body.tensor(before).dtype.has_gradients
             and id(before) not in added
             and id(before) not in self._carried
             and not self._assigned(k)

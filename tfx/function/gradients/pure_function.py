@@ -130,7 +130,7 @@ class PureFunction(PlannedGraph):
         while first and isinstance(recorders[first - 1], GradientTape):
             first -= 1
         tapes = recorders[first:]
-        needs = tuple(x.dtype.is_floating and any(t.depends(x) for t in tapes) for x in tensors)
+        needs = tuple(x.dtype.has_gradients and any(t.depends(x) for t in tapes) for x in tensors)
         if not any(needs):
             return self._observed(tensors, recorders[:first])
         pair = self.pair(needs)
@@ -318,7 +318,7 @@ class Pair:
         self.needs = needs
         self._joint = Joint(base, needs)
         self.mask = mask = tuple(
-            isinstance(r, SymbolicTensor) and r.dtype.is_floating for r in self._joint.results
+            isinstance(r, SymbolicTensor) and r.dtype.has_gradients for r in self._joint.results
         )
         gradients = self._joint.gradients(mask).folded()
         graph = self._joint.func_graph.graph

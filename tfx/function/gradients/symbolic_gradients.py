@@ -101,7 +101,7 @@ def gradients(
 def _seeded(targets: Sequence[Tensor], seeds: Sequence[Any]) -> dict[int, Tensor]:
     total: dict[int, Tensor] = {}
     for y, seed in zip(targets, seeds, strict=True):
-        if not y.dtype.is_floating:
+        if not y.dtype.has_gradients:
             continue
         dy = ones_like(y) if seed is None else convert_to_tensor(seed, y.dtype)
         known = total.get(id(y))

@@ -217,5 +217,5 @@ def _untag(graph: FuncGraph, mark: int, variables: set[int]) -> None:
         if isinstance(node.tag, Assigned):
             assigned = node.tag.outputs
             if any(id(s.ref()) in variables for s in assigned.values()):
-                kept = {i: s for i, s in assigned.items() if s.variable().dtype.is_floating}
+                kept = {i: s for i, s in assigned.items() if s.variable().dtype.has_gradients}
                 node.tag = Assigned(kept, again=True) if kept else None

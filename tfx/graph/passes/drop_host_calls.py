@@ -10,7 +10,9 @@ import numpy as np
 from tfx.core.dtypes import from_onnx
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.source import bracketed
+from tfx.graph.complex_pairs import PairCall
 from tfx.graph.ir import HOST, Graph, HostCall, Node, Value
+from tfx.graph.passes.join_pairs import join_pairs
 
 _log = logging.getLogger("tfx")
 
@@ -27,6 +29,7 @@ def drop_host_calls(graph: Graph) -> tuple[Graph, list[Node]]:
     Raises:
         InvalidArgumentError: a node calls Python code that the results depend on.
     """
+    graph = join_pairs(graph)
     if not has_host_calls(graph):
         return graph, []
     dropper = _Dropper()
@@ -91,6 +94,16 @@ class _Dropper:
 
     def _drop(self, graph: Graph, node: Node) -> None:
         call: HostCall = node.attrs["call"]
+        if isinstance(call, PairCall):
+            raise InvalidArgumentError(
+                f"Function {graph.name!r} takes, returns or keeps in variables complex numbers"
+                f"{bracketed(node.source)}, which ONNX Runtime does not have, and cannot be saved. "
+                "Give it, and let it return, real and imaginary parts: tfx.complex, tfx.math.real "
+                "and tfx.math.imag.",
+                op=call.kind,
+                node=node.name,
+                source=node.source,
+            )
         if not call.portable or any(output.shape != () for output in node.outputs):
             raise InvalidArgumentError(
                 f"Function {graph.name!r} calls {call}{bracketed(node.source)}: Python code cannot "

@@ -16,6 +16,7 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
+from tfx.framework.complex_rules import complex_rule_of
 from tfx.framework.context import current
 from tfx.framework.convert import contains_tensor, convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -281,8 +282,10 @@ def int64_vector(items: Sequence[int | Tensor]) -> Tensor:
 
 
 def unary_floating(op: str, x: Any) -> Tensor:
-    """An operator of one input that takes floating dtypes only."""
+    """An operator of one input that takes floating dtypes, and complex ones where it has a rule."""
     a = tensor(x)
+    if a.dtype.is_complex and complex_rule_of(op) is not None:
+        return apply(op, (a,))
     require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
     if a.dtype is dtypes.bfloat16 and not _takes_bfloat16(op):
         return cast_to(apply(op, (cast_to(a, dtypes.float32),)), a.dtype)

@@ -7,7 +7,6 @@ one cannot be saved, except where a tensor of real numbers is its own result.
 from __future__ import annotations
 
 import functools
-import math
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph import schema
 from tfx.graph.ir import RawShape
-from tfx.ops.array.creation import zeros_like
 from tfx.ops.common.arguments import (
     cast_to,
     require_dtype,
@@ -31,7 +29,6 @@ from tfx.ops.common.arguments import (
     with_last_axis,
 )
 from tfx.ops.common.python_ops import by_python
-from tfx.ops.math.cast import identity
 from tfx.ops.math.comparison import equal, less
 from tfx.runtime.kernels import cpu_kernels
 
@@ -210,106 +207,3 @@ def nextafter(x1: Any, x2: Any, name: str | None = None) -> Tensor:
 
 
 _SIGNED = {2: dtypes.int16, 4: dtypes.int32, 8: dtypes.int64}
-
-
-def complex(real: Any, imag: Any, name: str | None = None) -> Tensor:
-    """Complex numbers of real and imaginary parts. No gradient flows through it.
-
-    Such tensors can be kept and given on; ONNX Runtime does not compute with them.
-
-    Args:
-        real: Tensor of float32 or float64, or a value convertible to one.
-        imag: The same dtype.
-        name: Accepted for compatibility.
-
-    Returns:
-        complex64 of float32 and complex128 of float64, of the broadcast shape. A function with it
-        cannot be saved.
-
-    Raises:
-        TypeError: other dtypes, or two different ones.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.complex([2.25, 3.25], [4.75, 5.75]).numpy()
-        array([2.25+4.75j, 3.25+5.75j], dtype=complex64)
-    """
-    a, b = same_dtype(real, imag, "Complex")
-    if a.dtype not in (dtypes.float32, dtypes.float64):
-        raise TypeError(
-            f"The `real` and `imag` components have incorrect types: {a.dtype.name} {b.dtype.name}."
-            " They must be consistent, and one of float32 and float64; use tfx.cast."
-        )
-    kind = dtypes.complex64 if a.dtype is dtypes.float32 else dtypes.complex128
-    shape = broadcast_static_shape(a.shape.symbolic, b.shape.symbolic)
-
-    def join(a: Any, b: Any) -> list[Any]:
-        whole = np.empty(np.broadcast_shapes(a.shape, b.shape), kind.as_numpy_dtype)
-        whole.real, whole.imag = a, b
-        return [whole]
-
-    return by_python("complex", join, [a, b], [(kind, shape)])[0]
-
-
-def conj(x: Any, name: str | None = None) -> Tensor:
-    """Complex numbers with the imaginary part negated; others as they are.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.math.conj([1 + 2j]).numpy()
-        array([1.-2.j])
-    """
-    z = tensor(x)
-    return _part(z, "math.conj", np.conj, z.dtype) if z.dtype.is_complex else _real(z, "Conj")
-
-
-def real(input: Any, name: str | None = None) -> Tensor:
-    """The real parts of complex numbers; others as they are.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.math.real([1 + 2j]).numpy()
-        array([1.])
-    """
-    z = tensor(input)
-    kind = z.dtype.real_dtype
-    return _part(z, "math.real", np.real, kind) if z.dtype.is_complex else _real(z, "Real")
-
-
-def imag(input: Any, name: str | None = None) -> Tensor:
-    """The imaginary parts of complex numbers; of others 0.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.math.imag([1 + 2j]).numpy()
-        array([2.])
-    """
-    z = tensor(input)
-    kind = z.dtype.real_dtype
-    if z.dtype.is_complex:
-        return _part(z, "math.imag", np.imag, kind)
-    return zeros_like(_real(z, "Imag"))
-
-
-def angle(input: Any, name: str | None = None) -> Tensor:
-    """The angles of complex numbers, from -pi to pi; of others pi where they are negative, else 0.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.math.angle([-1.0, 1.0]).numpy()
-        array([3.1415927, 0.       ], dtype=float32)
-    """
-    z = tensor(input)
-    if z.dtype.is_complex:
-        return _part(z, "math.angle", np.angle, z.dtype.real_dtype)
-    x, zero = _real(z, "Angle"), scalar_like(0, z)
-    return ox.Where(less(x, zero), scalar_like(math.pi, x), zero)
-
-
-def _part(z: Tensor, kind: str, compute: Any, dtype: DType) -> Tensor:
-    return by_python(kind, lambda a: [compute(a)], [z], [(dtype, z.shape.symbolic)])[0]
-
-
-def _real(x: Tensor, op: str) -> Tensor:
-    require_dtype(x, x.dtype.is_numeric_compatible, op, "a number dtype")
-    return identity(x)

@@ -10,13 +10,10 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient, linear, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like, tensor, unary_floating, zeros_of
-from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.math.cast import stop_gradient
 
@@ -29,8 +26,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        A tensor of the same dtype and shape; of complex numbers the magnitudes, through which no
-        gradient flows.
+        A tensor of the same dtype and shape; of complex numbers the magnitudes, which are real.
 
     Raises:
         InvalidArgumentError: ``x`` is not a number.
@@ -40,11 +36,7 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         >>> tf.abs([-2.0, 3.0]).numpy()
         array([2., 3.], dtype=float32)
     """
-    found = tensor(x)
-    if found.dtype.is_complex:
-        parts = [(found.dtype.real_dtype, found.shape.symbolic)]
-        return by_python("math.abs", lambda a: [np.abs(a)], [found], parts)[0]
-    return ox.Abs(found)
+    return ox.Abs(tensor(x))
 
 
 @gradient("Abs")

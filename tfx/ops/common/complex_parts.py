@@ -1,0 +1,43 @@
+"""Real and imaginary parts as two tensors, for what computes with each of them."""
+
+from __future__ import annotations
+
+from tfx.core import dtypes
+from tfx.framework.builder import ox
+from tfx.framework.complex_pairs import joined, parts
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import Tensor
+
+
+def halves(z: Tensor) -> tuple[Tensor, Tensor]:
+    """Real and imaginary parts of complex numbers."""
+    return halves_of_pairs(parts(z))
+
+
+def halves_of_pairs(pairs: Tensor) -> tuple[Tensor, Tensor]:
+    """What is first, and what is second along the last axis."""
+    real, imag = ox.Split(pairs, axis=-1, num_outputs=2, outputs=2)
+    last = int64_constant([-1])
+    return ox.Squeeze(real, last), ox.Squeeze(imag, last)
+
+
+def pairs_of(real: Tensor, imag: Tensor) -> Tensor:
+    """Two tensors of one shape as pairs along a new last axis."""
+    last = int64_constant([-1])
+    return ox.Concat(ox.Unsqueeze(real, last), ox.Unsqueeze(imag, last), axis=-1)
+
+
+def whole(real: Tensor, imag: Tensor) -> Tensor:
+    """The complex numbers of two tensors of one shape."""
+    return joined(pairs_of(real, imag))
+
+
+def pairs_of_real(x: Tensor) -> Tensor:
+    """Real numbers as pairs with an imaginary part of 0."""
+    last = int64_constant([-1])
+    return ox.Pad(ox.Unsqueeze(x, last), int64_constant([0, 1]), None, last)
+
+
+def complex_of(real: dtypes.DType) -> dtypes.DType:
+    """The complex dtype whose parts have a real one."""
+    return dtypes.complex64 if real is dtypes.float32 else dtypes.complex128

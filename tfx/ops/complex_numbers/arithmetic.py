@@ -1,0 +1,117 @@
+"""Sums, products, quotients, comparisons and conversions of complex numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tfx.core import dtypes
+from tfx.framework.apply import apply
+from tfx.framework.builder import ox
+from tfx.framework.complex_pairs import joined, parts
+from tfx.framework.complex_rules import ComplexOp, complex_rule
+from tfx.framework.convert import int64_constant
+from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.complex_parts import halves, pairs_of_real, whole
+from tfx.ops.math.cast import stop_gradient
+
+
+@complex_rule("Add", "Mean", "Neg", "Sub", "Sum")
+def _sum(op: ComplexOp) -> Tensor:
+    return joined(apply(op.op, [parts(z) for z in op.inputs if z is not None], dict(op.attrs)))
+
+
+@complex_rule("Mul")
+def _mul(op: ComplexOp) -> Tensor:
+    return _product(op, ox.Mul)
+
+
+@complex_rule("MatMul")
+def _matmul(op: ComplexOp) -> Tensor:
+    return _product(op, ox.MatMul)
+
+
+@complex_rule("Einsum")
+def _einsum(op: ComplexOp) -> Tensor:
+    if len(op.inputs) == 1:
+        real, imag = halves(op.input())
+        return whole(ox.Einsum(real, **op.attrs), ox.Einsum(imag, **op.attrs))
+    return _product(op, lambda a, b: ox.Einsum(a, b, **op.attrs))
+
+
+def _product(op: ComplexOp, times: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    """A bilinear operator."""
+    a, b = halves(op.input(0))
+    c, d = halves(op.input(1))
+    return whole(ox.Sub(times(a, c), times(b, d)), ox.Add(times(a, d), times(b, c)))
+
+
+@complex_rule("Div")
+def _div(op: ComplexOp) -> Tensor:
+    return quotient(halves(op.input(0)), halves(op.input(1)))
+
+
+@complex_rule("Reciprocal")
+def _reciprocal(op: ComplexOp) -> Tensor:
+    below = halves(op.input())
+    return quotient((scalar_like(1, below[0]), scalar_like(0, below[0])), below)
+
+
+def quotient(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tensor:
+    """A quotient of complex numbers that are given by their parts.
+
+    The divisor is divided by its larger part, else its square would be too large or too small.
+    """
+    (a, b), (c, d) = above, below
+    scale = stop_gradient(ox.Max(ox.Abs(c), ox.Abs(d)))
+    e, f = ox.Div(c, scale), ox.Div(d, scale)
+    square = ox.Add(ox.Mul(c, e), ox.Mul(d, f))
+    real = ox.Div(ox.Add(ox.Mul(a, e), ox.Mul(b, f)), square)
+    return whole(real, ox.Div(ox.Sub(ox.Mul(b, e), ox.Mul(a, f)), square))
+
+
+@complex_rule("Abs")
+def _abs(op: ComplexOp) -> Tensor:
+    return magnitude(*halves(op.input()))
+
+
+def magnitude(a: Tensor, b: Tensor) -> Tensor:
+    """The magnitudes of complex numbers that are given by their parts; the gradient at 0 is 0."""
+    largest = stop_gradient(ox.Max(ox.Abs(a), ox.Abs(b)))
+    one, zero = scalar_like(1, a), scalar_like(0, a)
+    no_scale = ox.Or(ox.Equal(largest, zero), ox.IsInf(largest))
+    scale = ox.Where(no_scale, one, largest)
+    a, b = ox.Div(a, scale), ox.Div(b, scale)
+    square = ox.Add(ox.Mul(a, a), ox.Mul(b, b))
+    is_zero = ox.Equal(square, zero)
+    root = ox.Where(is_zero, square, ox.Sqrt(ox.Where(is_zero, one, square)))
+    return ox.Mul(scale, root)
+
+
+@complex_rule("Sign")
+def _sign(op: ComplexOp) -> Tensor:
+    z = op.input()
+    size = magnitude(*halves(z))
+    zero = ox.Equal(size, scalar_like(0, size))
+    size = ox.Where(zero, scalar_like(1, size), size)
+    return joined(ox.Div(parts(z), ox.Unsqueeze(size, int64_constant([-1]))))
+
+
+@complex_rule("Equal")
+def _equal(op: ComplexOp) -> Tensor:
+    same = cast_to(ox.Equal(op.pairs(0), op.pairs(1)), dtypes.int32)
+    both = ox.ReduceMin(same, int64_constant([-1]), keepdims=0)
+    return cast_to(both, dtypes.bool)
+
+
+@complex_rule("Cast")
+def _cast(op: ComplexOp) -> Tensor:
+    x, wanted = op.input(), dtypes.from_onnx(op.attrs["to"])
+    if not x.dtype.is_complex:
+        return joined(pairs_of_real(cast_to(x, wanted.real_dtype)))
+    if wanted.is_complex:
+        return joined(cast_to(parts(x), wanted.real_dtype))
+    if wanted.is_bool:
+        real, imag = halves(x)
+        return ox.Or(cast_to(real, wanted), cast_to(imag, wanted))
+    return cast_to(halves(x)[0], wanted)
