@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from tfx.core import dtypes
-from tfx.core.errors import UnimplementedError
+from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.core.source import user_frame
 from tfx.framework.complex_pairs import parts
 from tfx.framework.tensor import Tensor
@@ -93,7 +93,8 @@ def of_complex(
     """The results of an operator that has to do with complex numbers; None: it has not.
 
     Raises:
-        UnimplementedError: there is no rule for it.
+        UnimplementedError: there is no rule for it, though it means something.
+        InvalidArgumentError: it means nothing for complex numbers.
     """
     for x in inputs:
         if x is not None and x.dtype.is_complex:
@@ -103,13 +104,57 @@ def of_complex(
             return None
     rule = complex_rule_of(op)
     if rule is None:
-        source = user_frame()
-        raise UnimplementedError(
-            f"{op} takes no complex numbers: ONNX Runtime does not compute with them, and tfx has "
-            "no formula of real operators for it. Compute with the real and imaginary parts as two "
-            f"float tensors: tfx.math.real, tfx.math.imag, tfx.complex. [{source.text()}]",
+        _refuse(op)
+    found = rule(ComplexOp(op, inputs, attrs, outputs))
+    return (found,) if isinstance(found, Tensor) else tuple(found)
+
+
+def _refuse(op: str) -> NoReturn:
+    source = user_frame()
+    parted = (
+        "Compute with the real and imaginary parts as two float tensors: tfx.math.real, "
+        f"tfx.math.imag, tfx.complex. [{source.text()}]"
+    )
+    if op in _WITHOUT_MEANING:
+        raise InvalidArgumentError(
+            f"Value for attr 'T' of a complex dtype is not allowed by {op}, which means nothing "
+            f"for complex numbers. {parted}",
             op=op,
             source=source,
         )
-    found = rule(ComplexOp(op, inputs, attrs, outputs))
-    return (found,) if isinstance(found, Tensor) else tuple(found)
+    raise UnimplementedError(
+        f"{op} takes no complex numbers: ONNX Runtime does not compute with them, and tfx has no "
+        f"formula of real operators for it. {parted}",
+        op=op,
+        source=source,
+    )
+
+
+# Complex numbers have no order.
+_WITHOUT_MEANING = frozenset(
+    [
+        "ArgMax",
+        "ArgMin",
+        "Ceil",
+        "Clip",
+        "Floor",
+        "Greater",
+        "GreaterOrEqual",
+        "IsInf",
+        "IsNaN",
+        "Less",
+        "LessOrEqual",
+        "Max",
+        "Min",
+        "Mod",
+        "NonZero",
+        "ReduceLogSumExp",
+        "ReduceMax",
+        "ReduceMin",
+        "Relu",
+        "Round",
+        "Softmax",
+        "TopK",
+        "Unique",
+    ]
+)

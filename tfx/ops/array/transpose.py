@@ -24,6 +24,7 @@ from tfx.ops.common.arguments import (
     transposed,
 )
 from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.complex_parts import conjugate as conjugates
 from tfx.ops.common.dynamic_axis import folded
 from tfx.ops.common.shapes import (
     dimension,
@@ -45,8 +46,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
         a: Tensor.
         perm: The input's axis for each axis of the result; None turns the order around. One
             that only a run tells costs a gather.
-        conjugate: Accepted for compatibility: there are no complex kernels, and a real number is
-            its own conjugate.
+        conjugate: Return the conjugates of complex numbers.
         name: Accepted for compatibility.
 
     Raises:
@@ -60,11 +60,8 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
                [3, 6]], dtype=int32)
     """
     x = tensor(a)
-    if conjugate and x.dtype.is_complex:
-        raise InvalidArgumentError(
-            f"transpose cannot conjugate a {x.dtype.name} tensor; leave conjugate out.",
-            op="Transpose",
-        )
+    if conjugate:
+        x = conjugates(x)
     if perm is None:
         return ox.Transpose(x)
     order = static_ints(given := shape_argument(perm, "Transpose"))

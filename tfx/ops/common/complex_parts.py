@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tfx.core import dtypes
+import numpy as np
+
 from tfx.framework.builder import ox
 from tfx.framework.complex_pairs import joined, parts
-from tfx.framework.convert import int64_constant
+from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
 
 
@@ -38,6 +39,9 @@ def pairs_of_real(x: Tensor) -> Tensor:
     return ox.Pad(ox.Unsqueeze(x, last), int64_constant([0, 1]), None, last)
 
 
-def complex_of(real: dtypes.DType) -> dtypes.DType:
-    """The complex dtype whose parts have a real one."""
-    return dtypes.complex64 if real is dtypes.float32 else dtypes.complex128
+def conjugate(x: Tensor) -> Tensor:
+    """The conjugates of complex numbers; real ones as they are."""
+    if not x.dtype.is_complex:
+        return x
+    pairs = parts(x)
+    return joined(ox.Mul(pairs, embed(np.array([1, -1], pairs.dtype.as_numpy_dtype))))

@@ -63,9 +63,13 @@ def quotient(above: tuple[Tensor, Tensor], below: tuple[Tensor, Tensor]) -> Tens
     The divisor is divided by its larger part, else its square would be too large or too small.
     """
     (a, b), (c, d) = above, below
-    scale = stop_gradient(ox.Max(ox.Abs(c), ox.Abs(d)))
+    larger = stop_gradient(ox.Max(ox.Abs(c), ox.Abs(d)))
+    none = ox.Equal(larger, scalar_like(0, c))
+    scale = ox.Where(none, scalar_like(1, c), larger)
     e, f = ox.Div(c, scale), ox.Div(d, scale)
     square = ox.Add(ox.Mul(c, e), ox.Mul(d, f))
+    # A number over 0 is infinite: the parts over the real part of the divisor.
+    e = ox.Where(none, scalar_like(1, c), e)
     real = ox.Div(ox.Add(ox.Mul(a, e), ox.Mul(b, f)), square)
     return whole(real, ox.Div(ox.Sub(ox.Mul(b, e), ox.Mul(a, f)), square))
 
@@ -111,7 +115,4 @@ def _cast(op: ComplexOp) -> Tensor:
         return joined(pairs_of_real(cast_to(x, wanted.real_dtype)))
     if wanted.is_complex:
         return joined(cast_to(parts(x), wanted.real_dtype))
-    if wanted.is_bool:
-        real, imag = halves(x)
-        return ox.Or(cast_to(real, wanted), cast_to(imag, wanted))
     return cast_to(halves(x)[0], wanted)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tfx.framework.builder import ox
 from tfx.framework.complex_pairs import joined, parts
 from tfx.framework.complex_rules import ComplexOp, complex_rule
@@ -45,7 +47,10 @@ def _sqrt(op: ComplexOp) -> Tensor:
 
 @complex_rule("Pow")
 def _pow(op: ComplexOp) -> Tensor:
-    """The exponential of the exponent times the logarithm; powers of 0 are 0, but 0**0 is 1."""
+    """The exponential of the exponent times the logarithm.
+
+    Powers of 0 are 0 where the exponent is real and above 0; others are undefined.
+    """
     (a, b), (c, d) = halves(op.input(0)), halves(op.input(1))
     zero, one = scalar_like(0, a), scalar_like(1, a)
     size = magnitude(a, b)
@@ -53,10 +58,9 @@ def _pow(op: ComplexOp) -> Tensor:
     log, angle = ox.Log(ox.Where(none, one, size)), atan2(b, ox.Where(none, one, a))
     power = ox.Exp(ox.Sub(ox.Mul(c, log), ox.Mul(d, angle)))
     found = _circle(power, ox.Add(ox.Mul(c, angle), ox.Mul(d, log)))
-    unity = ox.And(ox.Equal(c, zero), ox.Equal(d, zero))
-    of_zero = ox.Where(unity, one, zero)
+    defined = ox.And(ox.Greater(c, zero), ox.Equal(d, zero))
     last = int64_constant([-1])
-    at_zero = ox.Pad(ox.Unsqueeze(of_zero, last), int64_constant([0, 1]), None, last)
+    at_zero = ox.Unsqueeze(ox.Where(defined, zero, scalar_like(math.nan, a)), last)
     return joined(ox.Where(ox.Unsqueeze(none, last), at_zero, parts(found)))
 
 

@@ -33,6 +33,7 @@ from tfx.ops.common.batching import (
     aligned,
     batching,
 )
+from tfx.ops.common.complex_parts import conjugate as conjugates
 from tfx.ops.common.tangents import bilinear, spread
 
 _GEMM_DTYPES = frozenset((dtypes.float16, dtypes.float32, dtypes.float64, dtypes.bfloat16))
@@ -59,8 +60,8 @@ def matmul(
         b: ``[..., k, n]``, or ``[..., n, k]`` if transposed; the dtype of ``a``.
         transpose_a: Multiply by the transposed ``a``.
         transpose_b: Multiply by the transposed ``b``.
-        adjoint_a: The same as ``transpose_a`` for real numbers.
-        adjoint_b: The same as ``transpose_b`` for real numbers.
+        adjoint_a: Multiply by the transposed conjugates of ``a``.
+        adjoint_b: Multiply by the transposed conjugates of ``b``.
         a_is_sparse: Accepted for compatibility; has no effect.
         b_is_sparse: Accepted for compatibility; has no effect.
         output_type: dtype to compute and return in, such as int32 for int8 operands.
@@ -90,10 +91,10 @@ def matmul(
     else:
         wanted = dtypes.as_dtype(output_type)
         x, y = cast_to(tensor(a), wanted), cast_to(tensor(b), wanted)
-    ok = x.dtype.is_floating or x.dtype.is_integer
-    require_dtype(x, ok, "MatMul", "a number dtype")
+    require_dtype(x, x.dtype.is_numeric, "MatMul", "a number dtype")
     left, right = bool(transpose_a or adjoint_a), bool(transpose_b or adjoint_b)
     _check_matmul(x, y, left, right)
+    x, y = conjugates(x) if adjoint_a else x, conjugates(y) if adjoint_b else y
     return product(x, y, transpose_a=left, transpose_b=right)
 
 
@@ -148,7 +149,7 @@ def matvec(
         a: ``[..., m, n]``, or ``[..., n, m]`` if transposed.
         b: ``[..., n]``, the same dtype.
         transpose_a: Multiply by the transposed ``a``.
-        adjoint_a: The same for real numbers.
+        adjoint_a: Multiply by its transposed conjugates.
         a_is_sparse: Accepted for compatibility.
         b_is_sparse: Accepted for compatibility.
         name: Accepted for compatibility.
@@ -173,7 +174,7 @@ def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -
     Args:
         a: Tensor of rank 2 or more.
         name: Accepted for compatibility.
-        conjugate: Has no effect on real numbers.
+        conjugate: Return the conjugates of complex numbers.
 
     Raises:
         ValueError: rank below 2.
@@ -188,12 +189,12 @@ def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -
         raise ValueError(
             f"Argument `a` should be a (batch) matrix with rank >= 2. Received shape {x.shape}."
         )
-    return swap_last_two(x)
+    return swap_last_two(conjugates(x) if conjugate else x)
 
 
 def adjoint(matrix: Any, name: str | None = None) -> Tensor:
     """The conjugate transpose, which is the transpose of real matrices."""
-    return matrix_transpose(matrix)
+    return matrix_transpose(matrix, conjugate=True)
 
 
 def swap_last_two(x: Tensor) -> Tensor:

@@ -40,13 +40,17 @@ def norm(
     The gradient at zero, where norms have none, is 0 (NaN in TensorFlow).
 
     Args:
-        tensor: Tensor of a floating dtype.
+        tensor: Tensor of a floating or complex dtype.
         ord: ``"euclidean"``, ``"fro"`` (matrices), a positive number, or ``np.inf``. Of a matrix
             the 1-norm and the infinity norm are the largest sum of a column and of a row.
         axis: None: all elements as one vector. A number: vectors along this axis. Two numbers:
             matrices of these axes.
         keepdims: Keep the reduced axes with size 1.
         name: Accepted for compatibility.
+
+    Returns:
+        The norms, of the tensor's dtype; of complex numbers they are real but for the Euclidean
+        one, as in TensorFlow.
 
     Raises:
         ValueError: an order that is not supported, or axes that are not one or two numbers.
@@ -56,7 +60,11 @@ def norm(
         >>> tf.norm([3.0, 4.0]).numpy()
         np.float32(5.0)
     """
-    x = floating_tensor(tensor, "norm")
+    z = convert_to_tensor(tensor)
+    if z.dtype.is_complex:
+        found = norm(abs(z), ord, axis, keepdims)
+        return cast_to(found, z.dtype) if ord in (*_EUCLIDEAN, 2) else found
+    x = floating_tensor(z, "norm")
     keep = bool(keepdims)
     pair = isinstance(axis, Sequence) and len(axis) > 1
     if pair and len(axis) != 2:

@@ -5,16 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numpy as np
-
 from tfx.core import dtypes
 from tfx.framework.builder import ox
-from tfx.framework.complex_pairs import joined, parts
-from tfx.framework.convert import embed
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.creation import zeros_like
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor
-from tfx.ops.common.complex_parts import halves, whole
+from tfx.ops.common.complex_parts import conjugate, halves, whole
 from tfx.ops.common.shapes import raw_shape, shape_vector
 from tfx.ops.math.cast import identity
 from tfx.ops.math.comparison import less
@@ -61,10 +57,7 @@ def conj(x: Any, name: str | None = None) -> Tensor:
         array([1.-2.j])
     """
     z = tensor(x)
-    if not z.dtype.is_complex:
-        return _real(z, "Conj")
-    pairs = parts(z)
-    return joined(ox.Mul(pairs, embed(np.array([1, -1], pairs.dtype.as_numpy_dtype))))
+    return conjugate(z) if z.dtype.is_complex else _real(z, "Conj")
 
 
 def real(input: Any, name: str | None = None) -> Tensor:

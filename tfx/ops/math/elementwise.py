@@ -116,6 +116,8 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
     x = tensor(x)
     power = exp(x)
     plain = subtract(power, 1.0)
+    if x.dtype.is_complex:
+        return plain
     # With u = exp(x) as rounded, expm1(x) is close to (u - 1) * x / log(u), in which the rounding
     # cancels (Kahan). What it adds to the plain formula is rounding error, which has no gradient:
     # the gradient is exactly exp(x).

@@ -23,6 +23,7 @@ from tfx.ops.common.arguments import (
     tensor,
     unary_floating,
 )
+from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.shapes import raw_shape
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.math.arithmetic import divide, multiply, subtract, truediv
@@ -74,14 +75,17 @@ _accurate_erfc = Composite(lambda x: (elementary_functions.erfc(ox, x),), "erfc"
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``(x - y) ** 2`` element by element, with broadcasting.
+    """``(x - y) ** 2`` element by element, with broadcasting; of complex numbers the magnitudes.
 
     Example:
         >>> import tfx as tf
         >>> tf.math.squared_difference([1, 5], 3).numpy()
         array([4, 4], dtype=int32)
     """
-    return square(subtract(x, y))
+    difference = subtract(x, y)
+    if difference.dtype.is_complex:
+        return multiply(conjugate(difference), difference)
+    return square(difference)
 
 
 def xlogy(x: Any, y: Any, name: str | None = None) -> Tensor:
