@@ -89,9 +89,10 @@ def _squeeze(op: ComplexOp) -> Tensor:
 
 @complex_rule("Slice")
 def _slice(op: ComplexOp) -> Tensor:
-    axes = op.given(3)
-    moved = None if axes is None else axes_before(axes)
-    return joined(ox.Slice(op.pairs(), op.inputs[1], op.inputs[2], moved, op.given(4)))
+    _, starts, ends, *rest = op.inputs
+    if rest and rest[0] is not None:
+        rest[0] = axes_before(rest[0])
+    return joined(apply("Slice", (op.pairs(), starts, ends, *rest)))
 
 
 @complex_rule("Gather")
@@ -166,9 +167,15 @@ def _pad(op: ComplexOp) -> Tensor:
     if axes is not None:
         return joined(apply("Pad", (op.pairs(), pads, None, axes_before(axes)), attrs))
     # Nothing before and nothing behind the parts.
-    starts, ends = ox.Split(pads, axis=0, num_outputs=2, outputs=2)
-    none = int64_constant([0])
-    return joined(apply("Pad", (op.pairs(), ox.Concat(starts, none, ends, none, axis=0)), attrs))
+    known = static_ints(pads)
+    if known is not None:
+        half = len(known) // 2
+        around = int64_constant([*known[:half], 0, *known[half:], 0])
+    else:
+        starts, ends = ox.Split(pads, axis=0, num_outputs=2, outputs=2)
+        none = int64_constant([0])
+        around = ox.Concat(starts, none, ends, none, axis=0)
+    return joined(apply("Pad", (op.pairs(), around), attrs))
 
 
 @complex_rule("Where")

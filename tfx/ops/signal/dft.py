@@ -72,6 +72,9 @@ def transform_of_real(x: Tensor, length: Length) -> Tensor:
     if isinstance(length, int) and length <= _SHORT_REAL:
         found = ox.MatMul(x, _matrix("of real", length, False, x.dtype))
         return _reshaped(found, 1, int64_constant([length // 2 + 1, 2]))
+    factor = _short_factor(length) if isinstance(length, int) else 1
+    if isinstance(length, int) and factor > 1:
+        return _of_real_factors(x, factor, length // factor)
     if isinstance(length, int) and length & (length - 1) == 0:
         wide = ox.Unsqueeze(x, int64_constant([-1]))
         return ox.DFT(wide, None, int64_constant(-2), onesided=1)
@@ -92,6 +95,9 @@ def transform_to_real(x: Tensor, length: Length) -> Tensor:
     if isinstance(length, int) and length <= _SHORT_REAL:
         flat = _reshaped(x, 2, int64_constant([2 * (length // 2 + 1)]))
         return ox.MatMul(flat, _matrix("to real", length, True, x.dtype))
+    factor = _short_factor(length) if isinstance(length, int) else 1
+    if isinstance(length, int) and factor > 1:
+        return _to_real_factors(x, factor, length // factor)
     # What is left out are the conjugates, from the last one that is given down to the second.
     one, two = int64_constant([1]), int64_constant([2])
     end = ox.Div(ox.Add(as_length(length), one), two)
@@ -123,9 +129,14 @@ def _cut(x: Tensor, start: Tensor, end: Tensor) -> Tensor:
 
 def _reshaped(x: Tensor, last: int, dims: Tensor) -> Tensor:
     """A tensor with other dimensions for the last few."""
+    return _reshaped_like(x, x, last, dims)
+
+
+def _reshaped_like(found: Tensor, x: Tensor, last: int, dims: Tensor) -> Tensor:
+    """What was found for a tensor, with its dimensions but for the last few."""
     rank = x.shape.rank
     head = shape_vector(x, 0, -last if rank is None else rank - last)
-    return ox.Reshape(x, concat_shape(head, dims), allowzero=1)
+    return ox.Reshape(found, concat_shape(head, dims), allowzero=1)
 
 
 # Products with matrices
@@ -133,26 +144,47 @@ def _reshaped(x: Tensor, last: int, dims: Tensor) -> Tensor:
 
 @functools.lru_cache(maxsize=64)
 def _matrix(kind: str, length: int, inverse: bool, dtype: DType) -> EagerTensor:
-    """The transform as a matrix; rows and columns of complex numbers are real and imaginary."""
+    """A transform as a matrix; rows and columns of complex numbers are real and imaginary.
+
+    Args:
+        kind: What is given, and what comes: ``"complex"``, ``"of real"`` and ``"to real"`` of real
+            numbers and a half of the frequencies. Or what factors need: ``"all of real"``, ``"to
+            half"``, ``"of half"``, ``"real of all"``, which are not divided by the length.
+        length: The number of samples.
+        inverse: With the other sign.
+        dtype: Of the elements.
+    """
     half = length // 2 + 1
     numbers = np.arange(length)
     waves = _roots(np.outer(numbers, numbers) % length, length, inverse=inverse)
-    if inverse:
-        waves = waves / length
-    if kind == "of real":
-        found = np.stack([waves.real, waves.imag], -1)[:, :half].reshape(length, 2 * half)
-    elif kind == "to real":
-        # Frequencies that are left out are conjugates of those that stand for them, too.
-        counts = np.full(half, 2.0)
-        counts[0] = 1
-        if length % 2 == 0:
-            counts[-1] = 1
-        rows = waves[:half] * counts[:, None]
-        found = np.stack([rows.real, -rows.imag], 1).reshape(2 * half, length)
-    else:
-        blocks = np.array([[waves.real, waves.imag], [-waves.imag, waves.real]])
-        found = blocks.transpose(2, 0, 3, 1).reshape(2 * length, 2 * length)
-    return from_array(np.ascontiguousarray(found.astype(dtype.as_numpy_dtype)))
+    blocks = np.array([[waves.real, waves.imag], [-waves.imag, waves.real]])
+    # Given number and its part, number that comes and its part.
+    table = blocks.transpose(2, 0, 3, 1)
+    if inverse and kind in ("complex", "to real"):
+        table = table / length
+    if kind == "to real":
+        table = table[:half, :, :, :1] * _counts(length)[:, None, None, None]
+    elif kind == "real of all":
+        table = table[..., :1]
+    elif kind == "of half":
+        table = table[:half]
+    elif kind == "to half":
+        table = table[:, :, :half]
+    elif kind == "of real":
+        table = table[:, :1, :half]
+    elif kind == "all of real":
+        table = table[:, :1]
+    given, come = math.prod(table.shape[:2]), math.prod(table.shape[2:])
+    return from_array(np.ascontiguousarray(table.reshape(given, come), dtype.as_numpy_dtype))
+
+
+def _counts(length: int) -> Any:
+    """For how many frequencies each of the first half stands: those left out are conjugates."""
+    counts = np.full(length // 2 + 1, 2.0)
+    counts[0] = 1
+    if length % 2 == 0:
+        counts[-1] = 1
+    return counts
 
 
 def _roots(powers: Any, length: int, *, inverse: bool) -> Any:
@@ -171,6 +203,12 @@ def _factor(length: int) -> int:
     return next((k for k in range(limit, 1, -1) if length % k == 0), 1)
 
 
+def _short_factor(length: int) -> int:
+    """The same, if both factors are short ones."""
+    factor = _factor(length)
+    return factor if length // factor <= _SHORT else 1
+
+
 def _of_factors(x: Tensor, rows: int, columns: int, *, inverse: bool) -> Tensor:
     """The transform of a length that is a product, by transforms of its factors.
 
@@ -182,6 +220,41 @@ def _of_factors(x: Tensor, rows: int, columns: int, *, inverse: bool) -> Tensor:
     turned = _product(by_column, _twiddles(rows, columns, inverse, x.dtype))
     by_row = transform(ox.Transpose(turned, perm=(0, 2, 1, 3)), columns, inverse=inverse)
     return ox.Reshape(ox.Transpose(by_row, perm=(0, 2, 1, 3)), shape_vector(x), allowzero=1)
+
+
+def _of_real_factors(x: Tensor, rows: int, columns: int) -> Tensor:
+    """The same of real numbers, of which half of the frequencies are computed."""
+    half = columns // 2 + 1
+    table = ox.Transpose(ox.Reshape(x, int64_constant([-1, rows, columns])), perm=(0, 2, 1))
+    by_column = ox.MatMul(table, _matrix("all of real", rows, False, x.dtype))
+    by_column = ox.Reshape(by_column, int64_constant([-1, columns, rows, 2]))
+    turned = _product(by_column, _twiddles(rows, columns, False, x.dtype))
+    turned = ox.Transpose(turned, perm=(0, 2, 1, 3))
+    turned = ox.Reshape(turned, int64_constant([-1, rows, 2 * columns]))
+    by_row = ox.MatMul(turned, _matrix("to half", columns, False, x.dtype))
+    by_row = ox.Reshape(by_row, int64_constant([-1, rows, half, 2]))
+    found = ox.Transpose(by_row, perm=(0, 2, 1, 3))
+    found = _reshaped_like(found, x, 1, int64_constant([half * rows, 2]))
+    return _cut(found, int64_constant([0]), half_of(rows * columns))
+
+
+def _to_real_factors(x: Tensor, rows: int, columns: int) -> Tensor:
+    """The inverse of that: its steps the other way around."""
+    length, half = rows * columns, columns // 2 + 1
+    given = length // 2 + 1
+    counts = (_counts(length) / length)[:, None].astype(x.dtype.as_numpy_dtype)
+    ends = int64_constant([0, half * rows - given])
+    whole = ox.Pad(ox.Mul(x, from_array(counts)), ends, None, int64_constant([-2]))
+    table = ox.Reshape(whole, int64_constant([-1, half, rows, 2]))
+    table = ox.Reshape(ox.Transpose(table, perm=(0, 2, 1, 3)), int64_constant([-1, rows, 2 * half]))
+    by_row = ox.MatMul(table, _matrix("of half", columns, True, x.dtype))
+    by_row = ox.Reshape(by_row, int64_constant([-1, rows, columns, 2]))
+    turned = ox.Transpose(by_row, perm=(0, 2, 1, 3))
+    turned = _product(turned, _twiddles(rows, columns, True, x.dtype))
+    turned = ox.Reshape(turned, int64_constant([-1, columns, 2 * rows]))
+    found = ox.MatMul(turned, _matrix("real of all", rows, True, x.dtype))
+    found = ox.Transpose(found, perm=(0, 2, 1))
+    return _reshaped_like(found, x, 2, int64_constant([length]))
 
 
 @functools.lru_cache(maxsize=64)

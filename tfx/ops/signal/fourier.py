@@ -527,7 +527,7 @@ def _through(
 ) -> Tensor:
     """Transforms along several axes of complex numbers."""
     for place, length in reversed(list(zip(places, lengths, strict=True))):
-        if length == 0:
+        if isinstance(length, int) and length == 0:
             continue
         turned = _to_last(pairs, place, extra=1)
         pairs = _from_last(dft.transform(turned, length, inverse=inverse), place)
@@ -552,12 +552,12 @@ def _fitted(x: Tensor, place: int, length: Length) -> Tensor:
     assert shape is not None
     size = shape[place]
     axis, zero = int64_constant([place]), int64_constant([0])
-    if size is not None and size == length:
-        return x
-    known = isinstance(size, int) and isinstance(length, int)
-    if not known or size > length:  # type: ignore[operator]
+    longer, shorter = True, True
+    if isinstance(size, int) and isinstance(length, int):
+        longer, shorter = size > length, size < length
+    if longer:
         x = ox.Slice(x, zero, dft.as_length(length), axis)
-    if not known or size < length:  # type: ignore[operator]
+    if shorter:
         missing = ox.Sub(dft.as_length(length), dimension(x, place))
         x = ox.Pad(x, ox.Concat(zero, missing, axis=0), None, axis)
     if isinstance(x, SymbolicTensor) and isinstance(length, int):
