@@ -217,7 +217,7 @@ class ArraySlot(LoopVariable):
         """See ``LoopVariable``."""
         initial = self.initial
         name = loop.graph.unique_name("tensor_array")
-        code = dtypes.SEQUENCE + sequences.stored(initial.dtype).onnx
+        code = dtypes.SEQUENCE + sequences.stored(initial.kept_dtype).onnx
         self._inside = Value(name, code, None)
         # How many elements there are does not change unless the array grows.
         count = None if initial.dynamic_size else initial.size()
@@ -314,7 +314,7 @@ class ArraySlot(LoopVariable):
         dense: Tensor = rows[0]
         if len(rows) > 1:
             dense = _placed(dense, rows[1], self.initial.size(), self._scan[0].shape)
-            return result.with_dense(cast_to(dense, self.initial.dtype))
+            return result.with_dense(cast_to(dense, self.initial.kept_dtype))
         if self._turned:
             dense = reversed_along(ox, dense)
         if not self._whole:
@@ -324,7 +324,7 @@ class ArraySlot(LoopVariable):
             size = self.initial._known_size()
             if size is not None and dense.shape.rank:
                 dense.set_shape([size, *dense.shape[1:]])
-        return result.with_dense(cast_to(dense, self.initial.dtype))
+        return result.with_dense(cast_to(dense, self.initial.kept_dtype))
 
 
 def _placed(rows: Tensor, places: Tensor, size: Tensor, shape: RawShape) -> Tensor:

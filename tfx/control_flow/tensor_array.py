@@ -155,7 +155,7 @@ class TensorArray(ArrayState):
             element = self._items[known]
             result = self._absent() if element is None else element
             self._clear(known)
-            return result
+            return self._given_back(result)
         dense = self._as_dense()
         if dense is not None:
             if known is not None:
@@ -163,7 +163,7 @@ class TensorArray(ArrayState):
             result = ox.Gather(dense, place)
         else:
             result = cast_to(sequences.at(self.as_sequence(), place), self._dtype)
-        return self._shaped(result)
+        return self._given_back(self._shaped(result))
 
     # All elements
 
@@ -174,6 +174,10 @@ class TensorArray(ArrayState):
             InvalidArgumentError: the elements have different shapes; or none was written and
                 their shape is not known.
         """
+        return self._given_back(self._stacked())
+
+    def _stacked(self) -> Tensor:
+        """The same of what is kept."""
         if self._items is not None:
             elements = self._filled()
             self._clear_all()
@@ -195,17 +199,21 @@ class TensorArray(ArrayState):
         Raises:
             InvalidArgumentError: the elements are scalars.
         """
-        if self._shape.rank == 0:
+        if self.element_shape.rank == 0:
             raise InvalidArgumentError(
                 "Concat saw a scalar shape at index 0 but requires at least vectors."
             )
+        return self._given_back(self._concatenated())
+
+    def _concatenated(self) -> Tensor:
+        """The same of what is kept."""
         if self._items is not None:
             elements = self._filled()
             self._clear_all()
             return concat(elements, 0) if elements else self._none(concatenated=True)
         if self._sequence is not None:
             return self._nonempty(sequences.concatenated)
-        dense = self.stack()
+        dense = self._stacked()
         rest = ox.Slice(shape_of(dense), int64_constant([2]), int64_constant([2**62]))
         target = ox.Concat(int64_constant([-1]), rest, axis=0)
         return ox.Reshape(dense, target)
@@ -220,9 +228,9 @@ class TensorArray(ArrayState):
             chosen = self._filled(known)
             for i in known:
                 self._clear(i)
-            return stack(chosen) if chosen else self._none()
+            return self._given_back(stack(chosen) if chosen else self._none())
         dense = self._as_dense()
-        return gather(self.stack() if dense is None else dense, places)
+        return self._given_back(gather(self._stacked() if dense is None else dense, places))
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Make the slices of ``value`` along its first axis the elements.
@@ -232,7 +240,7 @@ class TensorArray(ArrayState):
                 shape does not fit.
         """
         tensor = self._element(value)
-        if tensor.shape.rank == 0:
+        if tensor.shape.rank == int(self._whole.is_complex):
             raise ValueError(f"unstack needs a tensor with at least one axis; got {tensor!r}.")
         shape = self._fitting(tensor.shape[1:])
         count, size = tensor.shape[0] if tensor.shape.rank else None, self._known_size()
@@ -248,7 +256,8 @@ class TensorArray(ArrayState):
 
     def scatter(self, indices: Any, value: Any, name: str | None = None) -> TensorArray:
         """Write the slices of ``value`` along its first axis at ``indices``."""
-        tensor, places = self._element(value), convert_to_tensor(indices)
+        tensor = self._given_back(self._element(value))
+        places = convert_to_tensor(indices)
         known = static_ints(places)
         result: TensorArray = self
         if known is not None:
@@ -310,8 +319,8 @@ class TensorArray(ArrayState):
     def __repr__(self) -> str:
         size = self._known_size()
         return (
-            f"<tf.TensorArray dtype={self._dtype.name} size={'unknown' if size is None else size} "
-            f"element_shape={self._shape}>"
+            f"<tf.TensorArray dtype={self._whole.name} size={'unknown' if size is None else size} "
+            f"element_shape={self.element_shape}>"
         )
 
     def _nonempty(self, join: Any) -> Tensor:

@@ -13,6 +13,7 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, OutOfRangeError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
+from tfx.framework.complex_pairs import joined, parts
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -28,7 +29,8 @@ class ArrayState:
     """The elements of a tensor array.
 
     Exactly one of four forms is there: a Python list of elements (None: never written); one tensor
-    whose slices they are; an ONNX sequence; or, where none was written, their number.
+    whose slices they are; an ONNX sequence; or, where none was written, their number. Complex
+    numbers are kept as pairs of their parts.
 
     Args:
         dtype: The elements' dtype.
@@ -41,11 +43,13 @@ class ArrayState:
     def __init__(
         self, dtype: DType, dynamic_size: bool, clears: bool, infer_shape: bool, shape: TensorShape
     ) -> None:
-        self._dtype = dtype
+        # The dtype, and what is known of the shape, of what is kept.
+        self._whole = dtype
+        self._dtype = dtype.real_dtype
         self._dynamic_size = dynamic_size
         self._infer_shape = infer_shape
         self._clears = clears
-        self._shape = shape
+        self._shape = shape.concatenate([2]) if dtype.is_complex else shape
         self._cleared: set[int] = set()
         self._items: list[Tensor | None] | None = None
         self._dense: Tensor | None = None
@@ -68,6 +72,11 @@ class ArrayState:
     @property
     def dtype(self) -> DType:
         """The elements' dtype."""
+        return self._whole
+
+    @property
+    def kept_dtype(self) -> DType:
+        """The dtype of what is kept: of complex numbers, that of their parts."""
         return self._dtype
 
     @property
@@ -78,6 +87,8 @@ class ArrayState:
     @property
     def element_shape(self) -> TensorShape:
         """What is known of the elements' shape."""
+        if self._whole.is_complex and self._shape.rank is not None:
+            return self._shape[:-1]
         return self._shape
 
     def size(self, name: str | None = None) -> Tensor:
@@ -198,13 +209,18 @@ class ArrayState:
         self._cleared = set()
 
     def _element(self, value: Any) -> Tensor:
-        tensor = convert_to_tensor(value, dtype_hint=self._dtype)
-        if tensor.dtype is not self._dtype:
+        """A value to be kept, as it is kept."""
+        tensor = convert_to_tensor(value, dtype_hint=self._whole)
+        if tensor.dtype is not self._whole:
             raise InvalidArgumentError(
-                f"TensorArray dtype is {self._dtype.name} but Op is trying to write dtype "
+                f"TensorArray dtype is {self._whole.name} but Op is trying to write dtype "
                 f"{tensor.dtype.name}; use tfx.cast on {tensor!r}."
             )
-        return tensor
+        return parts(tensor) if self._whole.is_complex else tensor
+
+    def _given_back(self, kept: Tensor) -> Tensor:
+        """What is kept, as it was given."""
+        return joined(kept) if self._whole.is_complex else kept
 
     def _fitting(self, shape: TensorShape) -> TensorShape:
         """The elements' shape, once there is one of this shape."""

@@ -11,8 +11,11 @@ by a loop, or chosen by a branch, is made a pair.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tfx.graph.complex_pairs import (
     CALLS,
+    PairCall,
     is_complex,
     makes_complex,
     makes_parts,
@@ -98,14 +101,66 @@ class _Joiner(Rewriter):
             self._pairs[id(node.outputs[0])] = pairs
         elif node.op == "Identity" and is_complex(inputs[0]):
             assert inputs[0] is not None
-            pairs = self._parts(inputs[0], out) or _view(out, inputs[0], joins=False)
+            pairs = self._parted(inputs[0], out)
             self._pairs[id(node.outputs[0])] = pairs
             node = node.replaced((pairs,), {"call": CALLS[True]}, op=HOST)
             out.nodes.append(node)
             return
+        elif node.op in ("If", "Loop"):
+            self._control(node, inputs, out)
+            return
         elif node.tag is None and self._undoes(node, inputs):
             return
         super().rewrite(node, inputs, out)
+        if node.op == HOST and not isinstance(node.attrs["call"], PairCall):
+            self._see(node.outputs, out)
+
+    def _see(self, values: Iterable[Value], out: Graph) -> None:
+        """View complex numbers as pairs where they come from: bodies that need them find them."""
+        for z in values:
+            if is_complex(z):
+                self._pairs[id(z)] = _view(out, z, joins=False)
+
+    def enter(self, graph: Graph, out: Graph) -> None:
+        """See what is given as pairs; let a body be given pairs."""
+        if self._depth == 1:
+            self._see(out.inputs, out)
+            return
+        if not any(map(is_complex, graph.inputs)):
+            return
+        out.inputs = list(graph.inputs)
+        for i, z in enumerate(graph.inputs):
+            if is_complex(z):
+                pairs = out.inputs[i] = _pairs_like(z, out)
+                self._join(pairs, z, out)
+
+    def leave(self, out: Graph) -> None:
+        """Let a body give pairs."""
+        if self._depth > 1:
+            out.outputs = [self._parted(v, out) if is_complex(v) else v for v in out.outputs]
+
+    def _control(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        """A branch or a loop that chooses, carries or collects pairs."""
+        given = tuple(
+            self._parted(v, out) if v is not None and is_complex(v) else v for v in inputs
+        )
+        made = self.rewired(node, given)
+        results = tuple(_pairs_like(v, out) if is_complex(v) else v for v in node.outputs)
+        out.nodes.append(made.replaced(outputs=results))
+        for pairs, z in zip(results, node.outputs, strict=True):
+            if pairs is not z:
+                self._join(pairs, z, out)
+
+    def _join(self, pairs: Value, z: Value, out: Graph) -> None:
+        """Let a value be the complex numbers of pairs."""
+        self._pairs[id(z)] = pairs
+        call = CALLS[True]
+        name = out.unique_name(call.kind)
+        out.nodes.append(Node(HOST, (pairs,), {"call": call}, name, None, outputs=(z,)))
+
+    def _parted(self, z: Value, out: Graph) -> Value:
+        """The parts of a complex value, by a view if there is no other way."""
+        return self._parts(z, out) or _view(out, z, joins=False)
 
     def _undoes(self, node: Node, inputs: Inputs) -> bool:
         """Whether the parts that a node takes from pairs are there already; they are used then."""
@@ -144,9 +199,13 @@ class _Joiner(Rewriter):
         made = {id(v) for node in graph.nodes for v in node.outputs}
         for i, value in enumerate(graph.outputs):
             if is_complex(value) and id(value) not in made:
-                pairs = self._parts(value, graph) or _view(graph, value, joins=False)
-                graph.outputs[i] = _view(graph, pairs, joins=True)
+                graph.outputs[i] = _view(graph, self._parted(value, graph), joins=True)
             made.discard(id(value))
+
+
+def _pairs_like(z: Value, graph: Graph) -> Value:
+    """A new value for the parts of complex numbers."""
+    return Value(graph.unique_name(f"{z.name}.parts"), real_code(z.dtype), pair_shape(z.shape))
 
 
 def _view(graph: Graph, value: Value, *, joins: bool) -> Value:
