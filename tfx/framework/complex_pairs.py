@@ -73,6 +73,6 @@ def _call(
     return PairCall(kind, run, effect=False, portable=False, gradient=rule, joins=joins)
 
 
-_PARTS = _call("complex parts", parts_of_array, joined, joins=False)
-_JOINED = _call("complex numbers", joined_array, parts, joins=True)
+_PARTS = _call("complex_parts", parts_of_array, joined, joins=False)
+_JOINED = _call("complex_numbers", joined_array, parts, joins=True)
 CALLS.update({False: _PARTS, True: _JOINED})

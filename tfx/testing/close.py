@@ -15,6 +15,8 @@ _TOLERANCES = {
     dtypes.float32: (1e-5, 1e-6),
     dtypes.float16: (2e-3, 1e-3),
     dtypes.bfloat16: (2e-2, 1e-2),
+    dtypes.complex128: (1e-7, 1e-9),
+    dtypes.complex64: (1e-5, 1e-6),
 }
 
 
@@ -29,7 +31,8 @@ def assert_close(
         actual: Tensor, variable, array, number, list of numbers or a structure of these.
         expected: The same structure.
         rtol: Allowed difference relative to the expected number; None: that of the coarser dtype
-            of the two: 1e-7 for float64, 1e-5 for float32, 2e-3 for float16, 2e-2 for bfloat16.
+            of the two: 1e-7 for float64, 1e-5 for float32, 2e-3 for float16, 2e-2 for bfloat16;
+            for complex numbers that of their parts.
         atol: Allowed absolute difference; None: 1e-9, 1e-6, 1e-3 and 1e-2.
 
     Raises:
@@ -74,7 +77,7 @@ def joined(x: Any) -> Any:
 def _is_numbers(x: Any) -> bool:
     if isinstance(x, list | tuple):
         return all(map(_is_numbers, x))
-    return isinstance(x, bool | int | float)
+    return isinstance(x, bool | int | float | complex)
 
 
 def _compare(
@@ -91,7 +94,8 @@ def _compare(
     coarsest = max(defaults)
     relative = coarsest[0] if rtol is None else rtol
     absolute = coarsest[1] if atol is None else atol
-    x, y = np.atleast_1d(a.astype(np.float64)), np.atleast_1d(b.astype(np.float64))
+    wide = np.complex128 if np.iscomplexobj(a) or np.iscomplexobj(b) else np.float64
+    x, y = np.atleast_1d(a.astype(wide)), np.atleast_1d(b.astype(wide))
     close = np.isclose(x, y, rtol=relative, atol=absolute, equal_nan=True)
     if close.all():
         return

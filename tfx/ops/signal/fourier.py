@@ -308,9 +308,10 @@ def irfftnd(
 
 
 def _complex(op: str, value: Any, count: int, *, inverse: bool) -> Tensor:
-    z = tensor(value)
+    array = hasattr(value, "__array__") and not is_tensor_like(value)
+    z = convert_to_tensor(value, dtypes.complex64) if array else tensor(value)
     if not z.dtype.is_complex:
-        if is_tensor_like(value) or hasattr(value, "__array__"):
+        if is_tensor_like(value):
             raise InvalidArgumentError(
                 f"Value for attr 'Tcomplex' of {z.dtype.name} is not in the list of allowed "
                 f"values: complex64, complex128; {op} takes complex numbers. Use tfx.cast, or "
@@ -395,6 +396,8 @@ class _Batch:
                 x, concat_shape(ox.ReduceProd(self._head), shape_vector(x, -last)), allowzero=1
             )
             rank = last + 1
+            if isinstance(x, SymbolicTensor):
+                x.set_shape([*[None] * (count + 1), *[2] * extra])
         self.x = x
         # The axes that are transformed.
         self.places = list(range(rank - extra - count, rank - extra))
