@@ -1,0 +1,182 @@
+"""Graphs of functions with complex numbers inside: what is left of the views as pairs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnxruntime
+import pytest
+
+import tfx as tf
+from tfx.graph.ir import HOST, Graph
+from tfx.graph.passes.join_pairs import join_pairs
+from tfx.testing import assert_close
+
+X = np.array([1.0, -2.0, 3.0], "f")
+SPEC = tf.TensorSpec([None])
+
+
+def _kinds(graph: Graph) -> list[str]:
+    """The host calls of a graph, of its bodies and of what it calls."""
+    found = [node.attrs["call"].kind for node in graph.nodes if node.op == HOST]
+    for node in graph.nodes:
+        for body in node.bodies():
+            found += _kinds(body)
+    return found
+
+
+def _joined(f: Any, *specs: Any) -> Graph:
+    return join_pairs(f.get_concrete_function(*specs).graph.graph)
+
+
+@tf.function
+def choose(x: Any) -> Any:
+    z = tf.complex(x, x)
+    y = z * 1j if tf.reduce_sum(x) > 0 else tf.zeros_like(z)
+    return tf.math.real(y)
+
+
+@tf.function
+def inside(x: Any) -> Any:
+    z = tf.complex(x, x)
+    y = tf.abs(z * z) if tf.reduce_sum(x) > 0 else x
+    return y
+
+
+@tf.function
+def repeat(x: Any) -> Any:
+    z = tf.complex(x, x)
+    for _ in tf.range(3):
+        z = z * (1 + 0.5j)
+    return tf.abs(z)
+
+
+@tf.function
+def nested(x: Any) -> Any:
+    z = tf.complex(x, x)
+    for i in tf.range(4):
+        z = z * 1j if i % 2 == 0 else z + tf.complex(x, 0.0)
+    return tf.math.imag(z)
+
+
+@tf.function
+def collect(x: Any) -> Any:
+    rows = tf.TensorArray(tf.complex64, 3)
+    for i in tf.range(3):
+        rows = rows.write(i, tf.complex(x, x * tf.cast(i, x.dtype)))
+    return tf.abs(rows.stack())
+
+
+@tf.function
+def scan(x: Any) -> Any:
+    return tf.math.real(tf.scan(lambda a, b: a * b, tf.complex(x, x)))
+
+
+@tf.function
+def _squared(z: Any) -> Any:
+    return z * z
+
+
+@tf.function
+def call(x: Any) -> Any:
+    return tf.math.real(_squared(tf.complex(x, 2 * x))) + tf.math.imag(_squared(tf.complex(x, x)))
+
+
+@tf.function
+def call_in_a_loop(x: Any) -> Any:
+    z = tf.complex(x, x)
+    for _ in tf.range(2):
+        z = _squared(z)
+    return tf.math.imag(z)
+
+
+Z = X + 1j * X
+EXPECTED = {
+    "choose": (choose, -X),
+    "inside": (inside, 2 * X**2),
+    "repeat": (repeat, np.abs(Z * (1 + 0.5j) ** 3)),
+    "nested": (nested, ((Z * 1j + X) * 1j + X).imag),
+    "collect": (collect, np.abs(X + 1j * X * np.arange(3)[:, None])),
+    "scan": (scan, np.cumprod(Z).real),
+    "call": (call, ((X + 2j * X) ** 2).real + (Z**2).imag),
+    "call_in_a_loop": (call_in_a_loop, (Z**4).imag),
+}
+
+
+def _slope(f: Any) -> Any:
+    @tf.function(input_signature=[SPEC])
+    def slope(x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = f(x)
+        return tape.gradient(y, x)
+
+    return slope
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_nothing_of_python_is_left(name: str, tmp_path: Path) -> None:
+    f, expected = EXPECTED[name]
+    assert _kinds(f.get_concrete_function(SPEC).graph.graph)
+    assert not _kinds(_joined(f, SPEC))
+    assert_close(f(X), expected.astype("f"), atol=1e-5)
+    signatures = {
+        "f": tf.function(lambda x: f(x), input_signature=[SPEC]),
+        "slope": _slope(f),
+    }
+    tf.saved_model.save(tf.Module(), tmp_path / "m", signatures=signatures)
+    for each in signatures:
+        session = onnxruntime.InferenceSession(tmp_path / "m" / f"{each}.onnx")
+        assert_close(session.run(None, {"x": X})[0], signatures[each](X))
+    for i in range(3):
+        d = np.zeros(3, "f")
+        d[i] = 0.01
+        difference = np.sum(f(X + d).numpy().astype("d") - f(X - d).numpy().astype("d")) / 0.02
+        assert_close(signatures["slope"](X)[i], difference, rtol=2e-2, atol=2e-2)
+
+
+def test_what_is_complex_at_an_end_is_seen_once() -> None:
+    spec = tf.TensorSpec([None], tf.complex64)
+    f = tf.function(lambda a, b: (a * b + tf.exp(a), tf.abs(a)))
+    kinds = _kinds(_joined(f, spec, spec))
+    assert sorted(kinds) == ["complex_numbers", "complex_parts", "complex_parts"]
+    same = tf.function(lambda a: (a, a, tf.constant(1j)))
+    z = tf.constant([1j, 2], tf.complex64)
+    assert [x.numpy().tolist() for x in same(z)] == [[1j, 2], [1j, 2], 1j]
+
+
+def test_loops_over_complex_arguments() -> None:
+    @tf.function
+    def f(c: Any) -> Any:
+        z = tf.zeros_like(c)
+        while tf.reduce_max(tf.abs(z)) < 100.0:
+            z = z * z + c
+        return z
+
+    c = np.array([0.5 + 1j, 0.1])
+    z = np.zeros_like(c)
+    while np.abs(z).max() < 100:
+        z = z * z + c
+    assert_close(f(tf.constant(c)), z)
+    body = _joined(f, tf.TensorSpec([2], tf.complex128))
+    inner = [kind for node in body.nodes for b in node.bodies() for kind in _kinds(b)]
+    assert not inner
+
+
+def test_results_of_python_code() -> None:
+    @tf.function
+    def f(x: Any) -> Any:
+        z = tf.numpy_function(lambda a: a * 1j, [x], tf.complex64)
+        z.set_shape([3])
+        if tf.reduce_sum(x) > 0:
+            z = z * z
+        return tf.math.real(z)
+
+    assert_close(f(X), -(X**2))
+
+
+def test_graphs_without_complex_numbers_stay() -> None:
+    graph = tf.function(lambda x: x * 2.0).get_concrete_function(SPEC).graph.graph
+    assert join_pairs(graph) is graph
