@@ -9,6 +9,7 @@ is left is at the ends of a graph, where Python looks at the bytes in the other 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -56,13 +57,15 @@ def real_code(code: int) -> int:
     return _FLOAT32 if code == COMPLEX64 else _FLOAT64
 
 
-def parts_of_array(z: npt.NDArray[np.complexfloating]) -> npt.NDArray[np.floating]:
+def parts_of_array(z: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same memory as pairs of real numbers."""
     real = np.float32 if z.dtype == np.complex64 else np.float64
-    return np.ascontiguousarray(z).reshape(-1).view(real).reshape(*z.shape, 2)
+    flat: npt.NDArray[Any] = np.ascontiguousarray(z).reshape(-1).view(real)
+    return flat.reshape(*z.shape, 2)
 
 
-def joined_array(pairs: npt.NDArray[np.floating]) -> npt.NDArray[np.complexfloating]:
+def joined_array(pairs: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """The same memory as complex numbers."""
     whole = np.complex64 if pairs.dtype == np.float32 else np.complex128
-    return np.ascontiguousarray(pairs).reshape(-1).view(whole).reshape(pairs.shape[:-1])
+    flat: npt.NDArray[Any] = np.ascontiguousarray(pairs).reshape(-1).view(whole)
+    return flat.reshape(pairs.shape[:-1])

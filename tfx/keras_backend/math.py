@@ -160,58 +160,39 @@ def _transformed(x: Pair, axes: tuple[int, ...], *, inverse: bool) -> Pair:
             f"imaginary parts should have the same shape. Received: x[0].shape = "
             f"{tuple(real.shape)}, x[1].shape = {tuple(imaginary.shape)}"
         )
-    both = tf.stack([real, imaginary], -1)
-    for axis in axes:
-        both = _dft(both, axis - 1, inverse=inverse)
-    return both[..., 0], both[..., 1]
+    transforms: dict[tuple[int, bool], Any] = {
+        (1, False): tf.signal.fft,
+        (2, False): tf.signal.fft2d,
+        (2, True): tf.signal.ifft2d,
+    }
+    return _pair(transforms[len(axes), inverse](_complex(real, imaginary)), real.dtype)
 
 
-def _dft(both: Any, axis: int, *, inverse: bool) -> Any:
-    """The transform along one axis of ``[..., 2]``."""
-    rank = both.shape.rank
-    kept = both.dtype
-    wide = both if kept in (tf.float32, tf.float64) else tf.cast(both, tf.float32)
-    place = tf.constant(axis % rank, tf.int64)
-    if rank == 2:  # ONNX's operator wants a batch
-        found = tf.raw.DFT(wide[None], None, place + 1, inverse=int(inverse))[0]
-    else:
-        found = tf.raw.DFT(wide, None, place, inverse=int(inverse))
-    found.set_shape(both.shape) if hasattr(found, "set_shape") else None
-    return found if kept == found.dtype else tf.cast(found, kept)
+def _wide(x: Any) -> Any:
+    """Numbers of float32 or float64, of which complex ones can be made."""
+    return x if x.dtype in (tf.float32, tf.float64) else tf.cast(x, tf.float32)
+
+
+def _complex(real: Any, imaginary: Any) -> Any:
+    return tf.complex(_wide(real), _wide(imaginary))
+
+
+def _pair(z: Any, dtype: Any) -> Pair:
+    return tf.cast(tf.math.real(z), dtype), tf.cast(tf.math.imag(z), dtype)
 
 
 def rfft(x: Any, fft_length: int | None = None) -> Pair:
     """The first half of the transform of real numbers."""
-    x = _sized(floats(x), fft_length)
-    real, imaginary = fft((x, tf.zeros_like(x)))
-    half = _last_size(x) // 2 + 1
-    return real[..., :half], imaginary[..., :half]
+    x = floats(x)
+    length = None if fft_length is None else [fft_length]
+    return _pair(tf.signal.rfft(_wide(x), length), x.dtype)
 
 
 def irfft(x: Pair, fft_length: int | None = None) -> Any:
     """Real numbers from the first half of their transform."""
     real, imaginary = (floats(part) for part in x)
-    if fft_length is None:
-        length = 2 * (_last_size(real) - 1)
-    else:
-        length = fft_length
-        real, imaginary = (_sized(part, length // 2 + 1) for part in (real, imaginary))
-    # The other half mirrors the first one.
-    last = (length + 1) // 2
-    tails = [tf.reverse(part[..., 1:last], [-1]) for part in (real, imaginary)]
-    # The imaginary parts of the first, and of the middle one, do not count.
-    places = tf.range(length // 2 + 1)
-    counts = (places > 0) & (2 * places != length)
-    imaginary = tf.where(counts, imaginary, tf.zeros_like(imaginary))
-    whole = (
-        tf.concat([real, tails[0]], -1),
-        tf.concat([imaginary, -tails[1]], -1),
-    )
-    return _transformed(whole, (-1,), inverse=True)[0]
-
-
-def _last_size(x: Any) -> Any:
-    return tf.shape(x)[-1] if x.shape[-1] is None else x.shape[-1]
+    length = None if fft_length is None else [fft_length]
+    return tf.cast(tf.signal.irfft(_complex(real, imaginary), length), real.dtype)
 
 
 def _sized(x: Any, size: int | None) -> Any:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -277,13 +277,18 @@ def _product(x: Tensor, factors: tuple[Tensor, ...]) -> Tensor:
 
 # Bluestein's algorithm
 
+# The parts of a chirp, those of the transform of what it is convolved with, and its length.
+_Chirp: TypeAlias = "tuple[tuple[Tensor, ...], tuple[Tensor, ...], Length]"
+
 
 def _convolved(x: Tensor, length: Length, *, inverse: bool) -> Tensor:
     """The transform as a convolution with a chirp, by transforms of a power of two."""
+    made: _Chirp
     if isinstance(length, int):
-        chirp, kernel, padded = _chirp(length, inverse, x.dtype)
+        made = _chirp(length, inverse, x.dtype)
     else:
-        chirp, kernel, padded = _late_chirp(length, inverse, x.dtype)
+        made = _late_chirp(length, inverse, x.dtype)
+    chirp, kernel, padded = made
     size = as_length(length)
     missing = ox.Sub(as_length(padded), size)
     zero, axis = int64_constant([0]), int64_constant([-2])
@@ -298,10 +303,8 @@ def _convolved(x: Tensor, length: Length, *, inverse: bool) -> Tensor:
 
 
 @functools.lru_cache(maxsize=64)
-def _chirp(
-    length: int, inverse: bool, dtype: DType
-) -> tuple[tuple[EagerTensor, ...], tuple[EagerTensor, ...], int]:
-    """The chirp, the transform of what it is convolved with, and its length."""
+def _chirp(length: int, inverse: bool, dtype: DType) -> _Chirp:
+    """The chirp of a transform."""
     padded = 1 << (2 * length - 2).bit_length()
     squares = np.arange(length, dtype=np.int64) ** 2 % (2 * length)
     chirp = _roots(squares, 2 * length, inverse=inverse)
@@ -311,9 +314,7 @@ def _chirp(
     return _constants(chirp, dtype), _constants(np.fft.fft(kernel), dtype), padded
 
 
-def _late_chirp(
-    length: Tensor, inverse: bool, dtype: DType
-) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...], Tensor]:
+def _late_chirp(length: Tensor, inverse: bool, dtype: DType) -> _Chirp:
     """The same for a length that only a run tells."""
     one, two, zero = int64_constant([1]), int64_constant([2]), int64_constant([0])
     size = ox.Squeeze(length, zero)
