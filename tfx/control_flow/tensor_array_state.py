@@ -13,7 +13,7 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, OutOfRangeError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
-from tfx.framework.complex_pairs import joined, parts
+from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor

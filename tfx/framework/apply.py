@@ -20,8 +20,8 @@ from tfx.core.dims import is_static
 from tfx.core.dtypes import DType
 from tfx.core.errors import LeakedTensorError, OpError
 from tfx.core.source import user_frame
-from tfx.framework.complex_rules import of_complex
 from tfx.framework.composite.adapted_reads import answer
+from tfx.framework.composite.complex_rules import of_complex
 from tfx.framework.context import Context, current
 from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.node_names import name_node

@@ -44,6 +44,8 @@ class OpTraits:
         masks: Takes one of several values, or keeps values within limits: what is not taken gets
             no gradient.
         after_products: ONNX Runtime computes it within the matrix product or convolution before it.
+        ordered: Tells larger numbers from smaller ones, rounds them, or asks what only real ones
+            are: it means nothing for complex numbers.
         local_gradient: Hands gradients on element by element, or to whole groups of elements.
         half: Computed in half precision where a program asks for that: it gains from it, or it
             follows what stands before and behind it.
@@ -71,6 +73,7 @@ class OpTraits:
     singular: Literal["", "zero", "one", "other"] = ""
     masks: Literal["", "choose", "limit"] = ""
     after_products: bool = False
+    ordered: bool = False
     local_gradient: bool = False
     half: Literal["", "gains", "follows"] = ""
 
@@ -78,13 +81,13 @@ class OpTraits:
 # Nothing of the above holds of these.
 _PLAIN = OpTraits()
 _PLAIN_OPERATORS = """
-    AffineGrid ArgMax ArgMin Attention BatchNormalization BlackmanWindow CenterCropPad Col2Im
+    AffineGrid Attention BatchNormalization BlackmanWindow CenterCropPad Col2Im
     ConcatFromSequence Constant CumProd CumSum DeformConv Det EyeLike GRU Gemm
     GlobalAveragePool GlobalLpPool GlobalMaxPool GridSample GroupNormalization HammingWindow
     HannWindow Hardmax ImageDecoder InstanceNormalization LRN LSTM LayerNormalization LogSoftmax
     LpNormalization MatMul MaxRoiPool MaxUnpool MeanVarianceNormalization MelWeightMatrix
     NegativeLogLikelihoodLoss Optional OptionalGetElement PRelu RMSNormalization RNN
-    RotaryEmbedding ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty Softmax
+    RotaryEmbedding ScatterElements ScatterND SequenceAt SequenceConstruct SequenceEmpty
     SoftmaxCrossEntropyLoss StringNormalizer StringSplit TensorScatter
     TfIdfVectorizer Trilu
 """
@@ -106,6 +109,8 @@ _ROWS: dict[str, OpTraits] = {
         local_gradient=True,
     ),
     "And": OpTraits(elementwise="broadcast", cost="free", speculative=True, commutative=True),
+    "ArgMax": OpTraits(ordered=True),
+    "ArgMin": OpTraits(ordered=True),
     "Asin": OpTraits(elementwise="unary", singular="one"),
     "Asinh": OpTraits(elementwise="unary"),
     "Atan": OpTraits(elementwise="unary", local_gradient=True),
@@ -128,9 +133,9 @@ _ROWS: dict[str, OpTraits] = {
         local_gradient=True,
     ),
     "CastLike": OpTraits(cost="free", form=True),
-    "Ceil": OpTraits(elementwise="unary"),
+    "Ceil": OpTraits(ordered=True, elementwise="unary"),
     "Celu": OpTraits(elementwise="unary"),
-    "Clip": OpTraits(of_integers=True, masks="limit"),
+    "Clip": OpTraits(ordered=True, of_integers=True, masks="limit"),
     "Compress": OpTraits(moves="first", size_from=(1,), size_unknown=True),
     "Concat": OpTraits(
         of_integers=True,
@@ -161,15 +166,17 @@ _ROWS: dict[str, OpTraits] = {
         of_integers=True, moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
     ),
     "Flatten": OpTraits(of_integers=True, moves="first", cost="free", form=True),
-    "Floor": OpTraits(elementwise="unary", speculative=True),
+    "Floor": OpTraits(ordered=True, elementwise="unary", speculative=True),
     "Gather": OpTraits(
         of_integers=True, moves="first", cost="cheap", cheap_on_shapes=True, local_gradient=True
     ),
     "GatherElements": OpTraits(of_integers=True, moves="first"),
     "GatherND": OpTraits(of_integers=True, moves="first"),
     "Gelu": OpTraits(elementwise="unary"),
-    "Greater": OpTraits(elementwise="broadcast", cost="free", speculative=True),
-    "GreaterOrEqual": OpTraits(elementwise="broadcast", cost="free", speculative=True),
+    "Greater": OpTraits(ordered=True, elementwise="broadcast", cost="free", speculative=True),
+    "GreaterOrEqual": OpTraits(
+        ordered=True, elementwise="broadcast", cost="free", speculative=True
+    ),
     "HardSigmoid": OpTraits(elementwise="unary"),
     "HardSwish": OpTraits(elementwise="unary"),
     "Host": OpTraits(bodies=True),
@@ -184,16 +191,17 @@ _ROWS: dict[str, OpTraits] = {
         local_gradient=True,
     ),
     "If": OpTraits(bodies=True),
-    "IsInf": OpTraits(elementwise="unary", cost="free", speculative=True),
-    "IsNaN": OpTraits(elementwise="unary", cost="free", speculative=True),
+    "IsInf": OpTraits(ordered=True, elementwise="unary", cost="free", speculative=True),
+    "IsNaN": OpTraits(ordered=True, elementwise="unary", cost="free", speculative=True),
     "LeakyRelu": OpTraits(elementwise="unary", after_products=True),
-    "Less": OpTraits(elementwise="broadcast", cost="free", speculative=True),
-    "LessOrEqual": OpTraits(elementwise="broadcast", cost="free", speculative=True),
+    "Less": OpTraits(ordered=True, elementwise="broadcast", cost="free", speculative=True),
+    "LessOrEqual": OpTraits(ordered=True, elementwise="broadcast", cost="free", speculative=True),
     "Log": OpTraits(elementwise="unary", singular="other"),
     "Loop": OpTraits(bodies=True),
     "LpPool": OpTraits(window="pool"),
     "MatMulInteger": OpTraits(quantized="computes"),
     "Max": OpTraits(
+        ordered=True,
         of_integers=True,
         elementwise="broadcast",
         cost="cheap",
@@ -204,6 +212,7 @@ _ROWS: dict[str, OpTraits] = {
     "MaxPool": OpTraits(of_integers=True, window="pool"),
     "Mean": OpTraits(elementwise="broadcast"),
     "Min": OpTraits(
+        ordered=True,
         of_integers=True,
         elementwise="broadcast",
         cost="cheap",
@@ -212,7 +221,7 @@ _ROWS: dict[str, OpTraits] = {
         masks="limit",
     ),
     "Mish": OpTraits(elementwise="unary"),
-    "Mod": OpTraits(elementwise="broadcast", cost="cheap", cheap_on_shapes=True),
+    "Mod": OpTraits(ordered=True, elementwise="broadcast", cost="cheap", cheap_on_shapes=True),
     "Mul": OpTraits(
         elementwise="broadcast",
         cost="cheap",
@@ -230,7 +239,7 @@ _ROWS: dict[str, OpTraits] = {
         local_gradient=True,
     ),
     "NonMaxSuppression": OpTraits(size_from=(0, 1, 2, 3, 4), size_unknown=True),
-    "NonZero": OpTraits(cheap_on_shapes=True, size_from=(0,), size_unknown=True),
+    "NonZero": OpTraits(ordered=True, cheap_on_shapes=True, size_from=(0,), size_unknown=True),
     "Not": OpTraits(elementwise="unary", cost="free", speculative=True),
     "OneHot": OpTraits(size_from=(1,)),
     "OptionalHasElement": OpTraits(shape_only=True),
@@ -249,22 +258,22 @@ _ROWS: dict[str, OpTraits] = {
     "ReduceL1": OpTraits(reduction=True, stepwise=True),
     "ReduceL2": OpTraits(reduction=True, stepwise=True),
     "ReduceLogSum": OpTraits(reduction=True),
-    "ReduceLogSumExp": OpTraits(reduction=True, stepwise=True),
-    "ReduceMax": OpTraits(cheap_on_shapes=True, reduction=True, stepwise=True),
+    "ReduceLogSumExp": OpTraits(ordered=True, reduction=True, stepwise=True),
+    "ReduceMax": OpTraits(ordered=True, cheap_on_shapes=True, reduction=True, stepwise=True),
     "ReduceMean": OpTraits(reduction=True, stepwise=True, local_gradient=True),
-    "ReduceMin": OpTraits(reduction=True, stepwise=True),
+    "ReduceMin": OpTraits(ordered=True, reduction=True, stepwise=True),
     "ReduceProd": OpTraits(cheap_on_shapes=True, reduction=True, stepwise=True),
     "ReduceSum": OpTraits(cheap_on_shapes=True, reduction=True, stepwise=True, local_gradient=True),
     "ReduceSumSquare": OpTraits(reduction=True),
     "RegexFullMatch": OpTraits(elementwise="unary"),
-    "Relu": OpTraits(of_integers=True, elementwise="unary", after_products=True),
+    "Relu": OpTraits(ordered=True, of_integers=True, elementwise="unary", after_products=True),
     "Reshape": OpTraits(
         of_integers=True, moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
     ),
     "Resize": OpTraits(of_integers=True, size_from=(2, 3)),
     "ReverseSequence": OpTraits(moves="first", refuse="always"),
     "RoiAlign": OpTraits(refuse="always"),
-    "Round": OpTraits(elementwise="unary"),
+    "Round": OpTraits(ordered=True, elementwise="unary"),
     "STFT": OpTraits(refuse="always"),
     "Scan": OpTraits(bodies=True),
     "Selu": OpTraits(elementwise="unary"),
@@ -287,6 +296,7 @@ _ROWS: dict[str, OpTraits] = {
         size_from=(1, 2, 3, 4),
         local_gradient=True,
     ),
+    "Softmax": OpTraits(ordered=True),
     "Softplus": OpTraits(elementwise="unary", local_gradient=True),
     "Softsign": OpTraits(elementwise="unary"),
     "SpaceToDepth": OpTraits(of_integers=True),
@@ -311,9 +321,9 @@ _ROWS: dict[str, OpTraits] = {
     "Tanh": OpTraits(elementwise="unary", local_gradient=True, after_products=True),
     "ThresholdedRelu": OpTraits(elementwise="unary"),
     "Tile": OpTraits(of_integers=True, moves="first", size_from=(1,)),
-    "TopK": OpTraits(size_from=(1,)),
+    "TopK": OpTraits(ordered=True, size_from=(1,)),
     "Transpose": OpTraits(of_integers=True, moves="first", cost="cheap", local_gradient=True),
-    "Unique": OpTraits(size_from=(0,), size_unknown=True),
+    "Unique": OpTraits(ordered=True, size_from=(0,), size_unknown=True),
     "Unsqueeze": OpTraits(
         of_integers=True, moves="first", cost="free", form=True, size_from=(1,), local_gradient=True
     ),

@@ -19,7 +19,7 @@ from tfx.core.errors import InternalError
 from tfx.core.refusals import Refusal
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.builder import ox
-from tfx.framework.complex_pairs import joined, parts
+from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.func_graph import Assigned, FuncGraph

@@ -16,7 +16,7 @@ from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
-from tfx.framework.complex_rules import complex_rule_of
+from tfx.framework.composite.complex_rules import complex_rule_of
 from tfx.framework.context import current
 from tfx.framework.convert import contains_tensor, convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor

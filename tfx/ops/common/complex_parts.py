@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tfx.framework.builder import ox
-from tfx.framework.complex_pairs import joined, parts
+from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 from tfx.framework.builder import ox
-from tfx.framework.complex_pairs import joined, parts
-from tfx.framework.complex_rules import ComplexOp, complex_rule
+from tfx.framework.composite.complex_pairs import joined, parts
+from tfx.framework.composite.complex_rules import ComplexOp, complex_rule
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like

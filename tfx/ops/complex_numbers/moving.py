@@ -11,8 +11,8 @@ from tfx.core import dtypes
 from tfx.core.errors import UnimplementedError
 from tfx.framework.apply import apply, apply_n
 from tfx.framework.builder import ox
-from tfx.framework.complex_pairs import joined, parts
-from tfx.framework.complex_rules import ComplexOp, complex_rule
+from tfx.framework.composite.complex_pairs import joined, parts
+from tfx.framework.composite.complex_rules import ComplexOp, complex_rule
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import static_ints

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
-from tfx.framework.complex_pairs import joined, parts
+from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import (

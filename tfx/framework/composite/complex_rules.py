@@ -14,8 +14,9 @@ from typing import Any, NoReturn, TypeAlias
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.core.source import user_frame
-from tfx.framework.complex_pairs import parts
+from tfx.framework.composite.complex_pairs import parts
 from tfx.framework.tensor import Tensor
+from tfx.graph.traits import traits
 
 
 class ComplexOp:
@@ -44,7 +45,7 @@ class ComplexOp:
 
     def given(self, number: int) -> Tensor | None:
         """An input, None if it is left out."""
-        return self.inputs[number] if number < len(self.inputs) else None
+        return None if number >= len(self.inputs) else self.inputs[number]
 
     def input(self, number: int = 0) -> Tensor:
         """An input that is there."""
@@ -115,7 +116,7 @@ def _refuse(op: str) -> NoReturn:
         "Compute with the real and imaginary parts as two float tensors: tfx.math.real, "
         f"tfx.math.imag, tfx.complex. [{source.text()}]"
     )
-    if op in _WITHOUT_MEANING:
+    if traits(op).ordered:
         raise InvalidArgumentError(
             f"Value for attr 'T' of a complex dtype is not allowed by {op}, which means nothing "
             f"for complex numbers. {parted}",
@@ -128,33 +129,3 @@ def _refuse(op: str) -> NoReturn:
         op=op,
         source=source,
     )
-
-
-# Complex numbers have no order.
-_WITHOUT_MEANING = frozenset(
-    [
-        "ArgMax",
-        "ArgMin",
-        "Ceil",
-        "Clip",
-        "Floor",
-        "Greater",
-        "GreaterOrEqual",
-        "IsInf",
-        "IsNaN",
-        "Less",
-        "LessOrEqual",
-        "Max",
-        "Min",
-        "Mod",
-        "NonZero",
-        "ReduceLogSumExp",
-        "ReduceMax",
-        "ReduceMin",
-        "Relu",
-        "Round",
-        "Softmax",
-        "TopK",
-        "Unique",
-    ]
-)
