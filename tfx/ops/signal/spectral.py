@@ -12,15 +12,20 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.array.concat import stack
 from tfx.ops.array.gather import gather
 from tfx.ops.array.pad import pad
-from tfx.ops.array.transpose import transpose
 from tfx.ops.common.arguments import require_dtype, single_axis, static_int, tensor
 from tfx.ops.common.dynamic_axis import folded, found_axis
-from tfx.ops.common.shapes import dimension, known_rank, shape_vector
-from tfx.ops.math.segments import unsorted_segment_sum
+from tfx.ops.common.shapes import (
+    concat_shape,
+    dimension,
+    known_rank,
+    product,
+    reshape_to,
+    shape_vector,
+)
 
 
 def frame(
@@ -134,21 +139,36 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
         raise ValueError(
             f"overlap_and_add takes [..., frames, frame_length] of a known length; got {x.shape}."
         )
-    frames, length = x.shape[-2], int(x.shape[-1])
-    places: Any
-    size: Any
-    if frames is None:
-        count = dimension(x, rank - 2)
-        places = _late_places(count, length, step)
-        rest = ox.Min(count, int64_constant([1])) * int64_constant([length - step])
-        size = ox.Squeeze(count * int64_constant([step]) + rest, int64_constant([0]))
-    else:
-        places = (np.arange(frames)[:, None] * step + np.arange(length)).astype(np.int32)
-        size = (frames - 1) * step + length if frames else 0
-    # The samples go to the front, where segments are summed.
-    turned = transpose(x, [rank - 2, rank - 1, *range(rank - 2)])
-    found = unsorted_segment_sum(turned, places, size)
-    return transpose(found, [*range(1, rank - 1), 0])
+    length = int(x.shape[-1])
+    # Each frame as pieces as long as a step, of which the last is filled up with zeros.
+    pieces = -(-length // step)
+    head, count = shape_vector(x, 0, rank - 2), dimension(x, rank - 2)
+    batch, some = product(head), int64_constant([pieces])
+    flat = reshape_to(x, concat_shape(batch, count, int64_constant([length])))
+    if pieces * step > length:
+        ends = int64_constant([0, pieces * step - length])
+        flat = ox.Pad(flat, ends, None, int64_constant([2]))
+    cut = reshape_to(flat, concat_shape(batch, count, int64_constant([pieces, step])))
+    # A row for each piece's number, every one a step further to the right than the one above: that
+    # many zeros behind each row, seen as rows that are shorter by one.
+    rows = ox.Transpose(cut, perm=(0, 2, 1, 3))
+    rows = ox.Pad(rows, ox.Concat(int64_constant([0]), some, axis=0), None, int64_constant([2]))
+    wide = ox.Add(count, some)
+    shorter = ox.Sub(wide, int64_constant([1]))
+    ends, stride = ox.Mul(wide, some), int64_constant([step])
+    rows = reshape_to(rows, concat_shape(batch, ends, stride))
+    rows = ox.Slice(rows, int64_constant([0]), ox.Mul(shorter, some), int64_constant([1]))
+    rows = reshape_to(rows, concat_shape(batch, some, shorter, stride))
+    total = ox.ReduceSum(rows, int64_constant([1]), keepdims=0)
+    total = reshape_to(total, concat_shape(head, ox.Mul(shorter, stride)))
+    rest = ox.Mul(ox.Min(count, int64_constant([1])), int64_constant([length - step]))
+    size = ox.Add(ox.Mul(count, stride), rest)
+    found = ox.Slice(total, int64_constant([0]), size, int64_constant([-1]))
+    frames = x.shape[-2]
+    if isinstance(found, SymbolicTensor) and frames is not None:
+        last = (frames - 1) * step + length if frames else 0
+        found.set_shape([*x.shape.as_list()[:-2], last])
+    return found
 
 
 def hann_window(
