@@ -27,6 +27,7 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array
 from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.tracing.autograph_conversion import traceable
 from tfx.function.tracing.function import function as traced_function
+from tfx.graph.complex_pairs import PairCall
 from tfx.graph.ir import HOST, Graph
 from tfx.ops.random.generator import restart
 from tfx.vectorize.vectorized_map import vectorized_map
@@ -263,7 +264,9 @@ def _handle(node: Node) -> EagerTensor:
 def calls_python(graph: Graph) -> bool:
     """True if a graph prints, checks, or calls Python, here or in its bodies and callees."""
     return any(
-        node.op == HOST or any(calls_python(body) for body in node.bodies()) for node in graph.nodes
+        (node.op == HOST and not isinstance(node.attrs["call"], PairCall))
+        or any(calls_python(body) for body in node.bodies())
+        for node in graph.nodes
     )
 
 

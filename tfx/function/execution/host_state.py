@@ -22,6 +22,7 @@ from tfx.core.source import SourceLocation, bracketed
 from tfx.framework.func_graph import Assigned, TracedVariable
 from tfx.framework.variable import install
 from tfx.framework.variable_locks import installs
+from tfx.graph.complex_pairs import PairCall
 from tfx.graph.ir import HOST, Graph, HostCall, Node, Value
 from tfx.graph.passes.drop_host_calls import has_host_calls
 from tfx.graph.passes.inline_calls import expand_calls
@@ -40,7 +41,7 @@ def calls_python(graph: Graph) -> bool:
 
 
 def _is_python(call: HostCall) -> bool:
-    return not call.portable
+    return not (call.portable or isinstance(call, PairCall))
 
 
 class HostState:

@@ -24,6 +24,7 @@ from tfx.graph.ir import HOST, Graph, Node, Value, bodies_below
 from tfx.graph.kernels.cuda_kernels import has_cuda_kernel, host_inputs, makes_on_host
 from tfx.graph.passes.drop_host_calls import drop_host_calls
 from tfx.graph.passes.inline_calls import expand_all_calls
+from tfx.graph.passes.join_pairs import join_pairs
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.printer import name_of
 from tfx.graph.schema import parameters
@@ -43,7 +44,7 @@ def predicted(name: str, device: str, graph: Graph) -> Placement:
         device: The GPU.
         graph: What was traced.
     """
-    rest, calls = _without_host_calls(expand_all_calls(graph))
+    rest, calls = _without_host_calls(expand_all_calls(join_pairs(graph)))
     half = half_dtype(device)
     ready = expand_all_calls(prepare(drop_host_calls(rest)[0], device=device, half=half))
     rows = [*_Prediction(ready, device).rows(), *(host_row(node) for node in calls)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -175,6 +176,50 @@ def test_results_of_python_code() -> None:
         return tf.math.real(z)
 
     assert_close(f(X), -(X**2))
+
+
+def test_who_else_looks_at_graphs(tmp_path: Path) -> None:
+    """Pickles, sessions of TensorFlow 1, datasets, predicted placement and loaded functions."""
+    f = tf.function(lambda x: tf.abs(tf.signal.rfft(x) * 2j), input_signature=[SPEC])
+    expected = 2 * np.abs(np.fft.rfft(X))
+    concrete = pickle.loads(pickle.dumps(f.get_concrete_function()))
+    assert_close(concrete(X), expected, atol=1e-5)
+    assert "Rfft" in str(f.placement("/GPU:0"))
+    rows = tf.data.Dataset.from_tensors(X).repeat(4).map(lambda x: tf.signal.rfft(x)).batch(4)
+    assert_close(next(iter(rows)), np.stack([np.fft.rfft(X)] * 4), atol=1e-5)
+    with tf.compat.v1.Graph().as_default():
+        x = tf.compat.v1.placeholder(tf.float32, [None])
+        z = tf.signal.rfft(x)
+        slope = tf.compat.v1.gradients(tf.abs(z) ** 2, x)[0]
+        with tf.compat.v1.Session() as session:
+            spectrum, found = session.run([z, slope], {x: X})
+    assert_close(spectrum, np.fft.rfft(X), atol=1e-5)
+    with tf.GradientTape() as tape:
+        tape.watch(given := tf.constant(X))
+        y = tf.abs(tf.signal.rfft(given)) ** 2
+    assert_close(found, tape.gradient(y, given), atol=1e-4)
+    tf.saved_model.save(tf.Module(), tmp_path / "m", signatures=f)
+    loaded = tf.saved_model.load(tmp_path / "m").signatures["serving_default"]
+    with tf.GradientTape() as tape:
+        tape.watch(given)
+        (y,) = loaded(x=given).values()
+    assert_close(y, expected, atol=1e-5)
+    assert_close(tape.gradient(y, given), _slope(f)(X), atol=1e-4)
+
+
+def test_complex_variables_in_functions_that_write_others() -> None:
+    v, w = tf.Variable([1j, 2]), tf.Variable([1.0])
+
+    @tf.function
+    def f(z: Any) -> Any:
+        v.assign(v * z)
+        w.assign_add([1.0])
+        return tf.abs(v)
+
+    z = tf.constant([2j, 1], tf.complex128)
+    assert_close(f(z), [2.0, 2.0])
+    assert v.numpy().tolist() == [-2, 2]
+    assert w.numpy().tolist() == [2.0]
 
 
 def test_graphs_without_complex_numbers_stay() -> None:
