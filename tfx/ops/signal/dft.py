@@ -32,6 +32,8 @@ Length = int | Tensor
 # The longest transforms by a matrix: of complex numbers, whose matrix is four times as large, and
 # of or to real ones.
 _SHORT, _SHORT_REAL = 128, 512
+# Elements of the matrices of factors.
+_LARGEST = 2**19
 
 
 def transform(x: Tensor, length: Length, *, inverse: bool) -> Tensor:
@@ -72,9 +74,9 @@ def transform_of_real(x: Tensor, length: Length) -> Tensor:
     if isinstance(length, int) and length <= _SHORT_REAL:
         found = ox.MatMul(x, _matrix("of real", length, False, x.dtype))
         return _reshaped(found, 1, int64_constant([length // 2 + 1, 2]))
-    factor = _short_factor(length) if isinstance(length, int) else 1
-    if isinstance(length, int) and factor > 1:
-        return _of_real_factors(x, factor, length // factor)
+    rows = _real_factor(length) if isinstance(length, int) else 0
+    if isinstance(length, int) and rows:
+        return _of_real_factors(x, rows, length // rows)
     if isinstance(length, int) and length & (length - 1) == 0:
         wide = ox.Unsqueeze(x, int64_constant([-1]))
         return ox.DFT(wide, None, int64_constant(-2), onesided=1)
@@ -95,9 +97,9 @@ def transform_to_real(x: Tensor, length: Length) -> Tensor:
     if isinstance(length, int) and length <= _SHORT_REAL:
         flat = _reshaped(x, 2, int64_constant([2 * (length // 2 + 1)]))
         return ox.MatMul(flat, _matrix("to real", length, True, x.dtype))
-    factor = _short_factor(length) if isinstance(length, int) else 1
-    if isinstance(length, int) and factor > 1:
-        return _to_real_factors(x, factor, length // factor)
+    rows = _real_factor(length) if isinstance(length, int) else 0
+    if isinstance(length, int) and rows:
+        return _to_real_factors(x, rows, length // rows)
     # What is left out are the conjugates, from the last one that is given down to the second.
     one, two = int64_constant([1]), int64_constant([2])
     end = ox.Div(ox.Add(as_length(length), one), two)
@@ -157,9 +159,7 @@ def _matrix(kind: str, length: int, inverse: bool, dtype: DType) -> EagerTensor:
     half = length // 2 + 1
     numbers = np.arange(length)
     waves = _roots(np.outer(numbers, numbers) % length, length, inverse=inverse)
-    blocks = np.array([[waves.real, waves.imag], [-waves.imag, waves.real]])
-    # Given number and its part, number that comes and its part.
-    table = blocks.transpose(2, 0, 3, 1)
+    table = _blocks(waves)
     if inverse and kind in ("complex", "to real"):
         table = table / length
     if kind == "to real":
@@ -203,10 +203,12 @@ def _factor(length: int) -> int:
     return next((k for k in range(limit, 1, -1) if length % k == 0), 1)
 
 
-def _short_factor(length: int) -> int:
-    """The same, if both factors are short ones."""
-    factor = _factor(length)
-    return factor if length // factor <= _SHORT else 1
+def _real_factor(length: int) -> int:
+    """The number of rows for real numbers, with matrices that are not too large; 0: none."""
+    for rows in range(math.isqrt(length - 1) + 1, _SHORT + 1):
+        if length % rows == 0 and 2 * length * (length // rows) <= _LARGEST:
+            return rows
+    return 0
 
 
 def _of_factors(x: Tensor, rows: int, columns: int, *, inverse: bool) -> Tensor:
@@ -223,17 +225,19 @@ def _of_factors(x: Tensor, rows: int, columns: int, *, inverse: bool) -> Tensor:
 
 
 def _of_real_factors(x: Tensor, rows: int, columns: int) -> Tensor:
-    """The same of real numbers, of which half of the frequencies are computed."""
+    """The same of real numbers, of which half of the frequencies are computed.
+
+    Each row has a matrix of its own, which turns its numbers, too.
+    """
     half = columns // 2 + 1
     table = ox.Transpose(ox.Reshape(x, int64_constant([-1, rows, columns])), perm=(0, 2, 1))
     by_column = ox.MatMul(table, _matrix("all of real", rows, False, x.dtype))
     by_column = ox.Reshape(by_column, int64_constant([-1, columns, rows, 2]))
-    turned = _product(by_column, _twiddles(rows, columns, False, x.dtype))
-    turned = ox.Transpose(turned, perm=(0, 2, 1, 3))
-    turned = ox.Reshape(turned, int64_constant([-1, rows, 2 * columns]))
-    by_row = ox.MatMul(turned, _matrix("to half", columns, False, x.dtype))
-    by_row = ox.Reshape(by_row, int64_constant([-1, rows, half, 2]))
-    found = ox.Transpose(by_row, perm=(0, 2, 1, 3))
+    turned = ox.Transpose(by_column, perm=(2, 0, 1, 3))
+    turned = ox.Reshape(turned, int64_constant([rows, -1, 2 * columns]))
+    by_row = ox.MatMul(turned, _row_matrices("to half", rows, columns, x.dtype))
+    by_row = ox.Reshape(by_row, int64_constant([rows, -1, half, 2]))
+    found = ox.Transpose(by_row, perm=(1, 2, 0, 3))
     found = _reshaped_like(found, x, 1, int64_constant([half * rows, 2]))
     return _cut(found, int64_constant([0]), half_of(rows * columns))
 
@@ -246,15 +250,35 @@ def _to_real_factors(x: Tensor, rows: int, columns: int) -> Tensor:
     ends = int64_constant([0, half * rows - given])
     whole = ox.Pad(ox.Mul(x, from_array(counts)), ends, None, int64_constant([-2]))
     table = ox.Reshape(whole, int64_constant([-1, half, rows, 2]))
-    table = ox.Reshape(ox.Transpose(table, perm=(0, 2, 1, 3)), int64_constant([-1, rows, 2 * half]))
-    by_row = ox.MatMul(table, _matrix("of half", columns, True, x.dtype))
-    by_row = ox.Reshape(by_row, int64_constant([-1, rows, columns, 2]))
-    turned = ox.Transpose(by_row, perm=(0, 2, 1, 3))
-    turned = _product(turned, _twiddles(rows, columns, True, x.dtype))
+    table = ox.Transpose(table, perm=(2, 0, 1, 3))
+    table = ox.Reshape(table, int64_constant([rows, -1, 2 * half]))
+    by_row = ox.MatMul(table, _row_matrices("of half", rows, columns, x.dtype))
+    by_row = ox.Reshape(by_row, int64_constant([rows, -1, columns, 2]))
+    turned = ox.Transpose(by_row, perm=(1, 2, 0, 3))
     turned = ox.Reshape(turned, int64_constant([-1, columns, 2 * rows]))
     found = ox.MatMul(turned, _matrix("real of all", rows, True, x.dtype))
     found = ox.Transpose(found, perm=(0, 2, 1))
     return _reshaped_like(found, x, 2, int64_constant([length]))
+
+
+@functools.lru_cache(maxsize=32)
+def _row_matrices(kind: str, rows: int, columns: int, dtype: DType) -> EagerTensor:
+    """``_matrix`` of the columns for each row, with the turns of the row."""
+    length, inverse = rows * columns, kind == "of half"
+    waves = np.arange(rows)[:, None] + rows * np.arange(columns // 2 + 1)
+    powers = np.arange(columns)[:, None] * waves[:, None, :] % length
+    table = _roots(powers, length, inverse=inverse)
+    if inverse:
+        table = table.transpose(0, 2, 1)
+    blocks = _blocks(table)
+    sizes = rows, 2 * table.shape[1], 2 * table.shape[2]
+    return from_array(np.ascontiguousarray(blocks.reshape(sizes), dtype.as_numpy_dtype))
+
+
+def _blocks(table: Any) -> Any:
+    """Complex numbers as matrices: given number and its part, number that comes and its part."""
+    rows = [np.stack([table.real, table.imag], -1), np.stack([-table.imag, table.real], -1)]
+    return np.stack(rows, -3)
 
 
 @functools.lru_cache(maxsize=64)

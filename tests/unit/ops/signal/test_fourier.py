@@ -19,7 +19,7 @@ from tfx.testing import assert_close
 
 KINDS = {"float32": ("complex64", 3e-6), "float64": ("complex128", 1e-14)}
 # By a matrix, by factors, of two by ONNX's operator, of large primes.
-LENGTHS = [1, 2, 3, 7, 100, 128, 131, 255, 256, 400, 512, 514, 997, 1000, 1024, 2018, 4410]
+LENGTHS = [1, 2, 3, 7, 100, 128, 131, 255, 512, 514, 600, 997, 1000, 1024, 2018, 4410, 8192]
 
 
 def _numbers(rng: Any, shape: Any, kind: str) -> Any:
@@ -214,7 +214,7 @@ def test_gradients(f: Any, kind: str, shape: Any, rng: Any) -> None:
     assert_close(loose(x), expected, rtol=1e-6, atol=1e-7)
 
 
-@pytest.mark.parametrize("length", [514, 997, 1024, 2018, 4410])
+@pytest.mark.parametrize("length", [514, 600, 997, 1024, 2018, 4410, 8192])
 def test_gradients_of_long_transforms(length: int, rng: Any) -> None:
     """A linear function's gradient is its transpose: <F x, y> is <x, F' y>."""
     x, y = rng.normal(size=(2, 2, length))
