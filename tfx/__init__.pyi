@@ -228,7 +228,6 @@ from tfx.ops.math.arithmetic import pow as pow
 from tfx.ops.math.arithmetic import subtract as subtract
 from tfx.ops.math.arithmetic import truediv as truediv
 from tfx.ops.math.bitcast import bitcast as bitcast
-from tfx.ops.math.complex_parts import complex as complex
 from tfx.ops.math.cast import cast as cast
 from tfx.ops.math.cast import guarantee_const as guarantee_const
 from tfx.ops.math.cast import identity as identity
@@ -246,6 +245,7 @@ from tfx.ops.math.comparison import logical_not as logical_not
 from tfx.ops.math.comparison import logical_or as logical_or
 from tfx.ops.math.comparison import logical_xor as logical_xor
 from tfx.ops.math.comparison import not_equal as not_equal
+from tfx.ops.math.complex_parts import complex as complex
 from tfx.ops.math.cumulative import cumsum as cumsum
 from tfx.ops.math.derived_arithmetic import realdiv as realdiv
 from tfx.ops.math.derived_arithmetic import scalar_mul as scalar_mul
