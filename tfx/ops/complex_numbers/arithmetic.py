@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
 
 from tfx.core import dtypes
 from tfx.framework.apply import apply
@@ -21,29 +21,24 @@ def _sum(op: ComplexOp) -> Tensor:
     return joined(apply(op.op, [parts(z) for z in op.inputs if z is not None], dict(op.attrs)))
 
 
-@complex_rule("Mul")
-def _mul(op: ComplexOp) -> Tensor:
-    return _product(op, ox.Mul)
-
-
-@complex_rule("MatMul")
-def _matmul(op: ComplexOp) -> Tensor:
-    return _product(op, ox.MatMul)
-
-
-@complex_rule("Einsum")
-def _einsum(op: ComplexOp) -> Tensor:
-    if len(op.inputs) == 1:
-        real, imag = halves(op.input())
-        return whole(ox.Einsum(real, **op.attrs), ox.Einsum(imag, **op.attrs))
-    return _product(op, lambda a, b: ox.Einsum(a, b, **op.attrs))
-
-
-def _product(op: ComplexOp, times: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
-    """A bilinear operator."""
-    a, b = halves(op.input(0))
-    c, d = halves(op.input(1))
-    return whole(ox.Sub(times(a, c), times(b, d)), ox.Add(times(a, d), times(b, c)))
+@complex_rule("Einsum", "MatMul", "Mul")
+def _product(op: ComplexOp) -> Tensor:
+    """An operator that is linear in each operand: a sum over all choices of parts."""
+    operands = [halves(op.input(i)) for i in range(len(op.inputs))]
+    sums: list[Tensor | None] = [None, None]
+    for choice in itertools.product((0, 1), repeat=len(operands)):
+        given = [parted[which] for parted, which in zip(operands, choice, strict=True)]
+        term = apply(op.op, given, dict(op.attrs))
+        # As many factors of i: each second one is imaginary, and of these each second one negative.
+        negative, imaginary = divmod(sum(choice) % 4, 2)
+        known = sums[imaginary]
+        if known is not None:
+            term = ox.Sub(known, term) if negative else ox.Add(known, term)
+        sums[imaginary] = term
+    real, imag = sums
+    assert real is not None
+    assert imag is not None
+    return whole(real, imag)
 
 
 @complex_rule("Div")

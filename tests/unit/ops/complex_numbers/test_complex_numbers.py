@@ -64,6 +64,10 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
         lambda a, b: tf.einsum("ij,kj->ik", a, b),
         lambda a, b: np.einsum("ij,kj->ik", a, b),
     ),
+    "einsum3": (
+        lambda a, b: tf.raw.Einsum(a, b, a, equation="ij,kj,kl->il"),
+        lambda a, b: np.einsum("ij,kj,kl->il", a, b, a),
+    ),
     "tensordot": (lambda a, b: tf.tensordot(a, b, [[0], [0]]), lambda a, b: a.T @ b),
     "transpose": (lambda a, b: tf.transpose(a, conjugate=True), lambda a, b: a.conj().T),
     "trace": (lambda a, b: tf.linalg.trace(a[:, :2]), lambda a, b: np.trace(a[:, :2])),
