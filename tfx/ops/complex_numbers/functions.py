@@ -33,8 +33,14 @@ def _log(op: ComplexOp) -> Tensor:
 
 @complex_rule("Sqrt")
 def _sqrt(op: ComplexOp) -> Tensor:
-    """The root of half of the magnitude and the real part together, and what follows from it."""
-    a, b = halves(op.input())
+    return whole(*root(*halves(op.input())))
+
+
+def root(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """The parts of the root of complex numbers that are given by their parts.
+
+    One is the root of half of the magnitude and the real part together, the other follows from it.
+    """
     half, zero, one = scalar_like(0.5, a), scalar_like(0, a), scalar_like(1, a)
     size = ox.Mul(half, ox.Add(ox.Abs(a), magnitude(a, b)))
     none = ox.Equal(size, zero)
@@ -42,7 +48,7 @@ def _sqrt(op: ComplexOp) -> Tensor:
     short = ox.Div(ox.Mul(half, b), ox.Where(none, one, long))
     left = ox.Less(a, zero)
     up = ox.Where(ox.Less(b, zero), ox.Neg(long), long)
-    return whole(ox.Where(left, ox.Abs(short), long), ox.Where(left, up, short))
+    return ox.Where(left, ox.Abs(short), long), ox.Where(left, up, short)
 
 
 @complex_rule("Pow")

@@ -45,6 +45,12 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "sinh": (lambda a, b: tf.sinh(a), lambda a, b: np.sinh(a)),
     "cosh": (lambda a, b: tf.cosh(a), lambda a, b: np.cosh(a)),
     "tanh": (lambda a, b: tf.tanh(a), lambda a, b: np.tanh(a)),
+    "asin": (lambda a, b: tf.asin(a), lambda a, b: np.arcsin(a)),
+    "acos": (lambda a, b: tf.acos(a), lambda a, b: np.arccos(a)),
+    "atan": (lambda a, b: tf.atan(a), lambda a, b: np.arctan(a)),
+    "asinh": (lambda a, b: tf.asinh(a), lambda a, b: np.arcsinh(a)),
+    "acosh": (lambda a, b: tf.acosh(a), lambda a, b: np.arccosh(a)),
+    "atanh": (lambda a, b: tf.atanh(a), lambda a, b: np.arctanh(a)),
     "sigmoid": (lambda a, b: tf.sigmoid(a), lambda a, b: 1 / (1 + np.exp(-a))),
     "difference": (
         lambda a, b: tf.math.squared_difference(a, b),
@@ -235,6 +241,30 @@ def test_edges() -> None:
     powers = tf.pow(tf.constant([0j, 0j]), tf.constant([2 + 0j, 1j])).numpy()
     assert powers[0] == 0
     assert np.isnan(powers[1])
+
+
+@pytest.mark.parametrize("name", ["asin", "acos", "atan", "asinh", "acosh", "atanh", "sqrt", "log"])
+def test_inverse_functions_far_away_and_on_axes(name: str) -> None:
+    """Also on branch cuts along the real axis, where an imaginary part of 0 counts as positive."""
+    known = {"asin": "arcsin", "acos": "arccos", "atan": "arctan"}
+    known |= {"asinh": "arcsinh", "acosh": "arccosh", "atanh": "arctanh"}
+    far = [
+        1e-9 + 2e-9j,
+        1e5 - 3e5j,
+        -2e4 + 1j,
+        -3e4 - 1e-3j,
+        0.5,
+        0.25j,
+        -0.5 - 0.5j,
+        1 + 1e-7j,
+        3,
+        -3,
+    ]
+    z = np.array(far)
+    expected = getattr(np, known.get(name, name))(z)
+    found = getattr(tf.math, name)(tf.constant(z)).numpy()
+    np.testing.assert_allclose(found.real, expected.real, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(found.imag, expected.imag, rtol=1e-9, atol=1e-15)
 
 
 def test_comparisons_and_conversions() -> None:
