@@ -41,6 +41,7 @@ from tfx.graph.ir import Graph, Node, Value, bodies_below
 from tfx.graph.passes.custom_gradient_markers import forget_gradients, rewrite_gradients
 from tfx.graph.passes.drop_host_calls import drop_host_calls, warn_dropped
 from tfx.graph.passes.hoist_constants import hoist_constants, is_large
+from tfx.graph.passes.join_pairs import hands_on_complex
 from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import ExternalData, Initializer, to_model
 from tfx.graph.string_constants import replaced_texts
@@ -93,6 +94,12 @@ def prepare_function(
     custom_gradients: bool = True,
 ) -> Prepared:
     """Run the passes, and put large constants into the store."""
+    if custom_gradients and has_custom_gradients(concrete.graph.graph, hands_on_complex):
+        _log.warning(
+            "Function %r is saved without the gradients of its own that parts with complex numbers "
+            "have: what is loaded is differentiated by the operations of these parts.",
+            concrete.name,
+        )
     traced, dropped = drop_host_calls(concrete.graph.graph)
     gradient_graph = None
     if has_custom_gradients(traced):

@@ -7,7 +7,7 @@ derivatives make of it is in ``function.gradients.gradient_marker``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeVar
 
 from tfx.graph.ir import Graph, Node
@@ -47,10 +47,15 @@ def gradient_of(node: Node) -> Graph | None:
     return node.tag.graph if isinstance(node.tag, CustomGradient) else None
 
 
-def has_custom_gradients(graph: Graph) -> bool:
-    """True if a graph, its bodies or callees have parts with gradients of their own."""
+def has_custom_gradients(graph: Graph, chosen: Callable[[Node], bool] = lambda _: True) -> bool:
+    """True if a graph, its bodies or callees have parts with gradients of their own.
+
+    Args:
+        graph: The graph.
+        chosen: Tells which of these parts count.
+    """
     return any(
-        isinstance(node.tag, CustomGradient)
+        isinstance(node.tag, CustomGradient) and chosen(node)
         for part in (graph, *graph.subgraphs())
         for node in part.nodes
     )

@@ -53,7 +53,8 @@ def _has_complex(graph: Graph, seen: set[int]) -> bool:
     )
 
 
-def _hands_on_complex(call: Node) -> bool:
+def hands_on_complex(call: Node) -> bool:
+    """True if a call is given complex numbers, or returns some."""
     return any(map(is_complex, call.inputs)) or any(map(is_complex, call.outputs))
 
 
@@ -78,8 +79,8 @@ class _Joiner(Rewriter):
         self._depth = 0
 
     def run(self, graph: Graph) -> Graph:
-        if any(node.op == CALL and _hands_on_complex(node) for node in graph.nodes):
-            graph = expand_calls(graph, _hands_on_complex)
+        if any(node.op == CALL and hands_on_complex(node) for node in graph.nodes):
+            graph = expand_calls(graph, hands_on_complex)
         self._depth += 1
         result = super().run(graph)
         self._depth -= 1

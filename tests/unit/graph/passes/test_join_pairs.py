@@ -222,6 +222,21 @@ def test_complex_variables_in_functions_that_write_others() -> None:
     assert w.numpy().tolist() == [2.0]
 
 
+def test_gradients_of_their_own(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    @tf.custom_gradient
+    def own(z: Any) -> Any:
+        return z * z, lambda dy: 100 * dy
+
+    f = tf.function(lambda x: tf.math.real(own(tf.complex(x, x))), input_signature=[SPEC])
+    for given in (f, f.python_function):
+        with tf.GradientTape() as tape:
+            tape.watch(x := tf.constant(X))
+            y = given(x)
+        assert_close(tape.gradient(y, x), np.full(3, 100.0))
+    tf.saved_model.save(tf.Module(), tmp_path / "m", signatures=f)
+    assert "saved without the gradients of its own" in caplog.text
+
+
 def test_graphs_without_complex_numbers_stay() -> None:
     graph = tf.function(lambda x: x * 2.0).get_concrete_function(SPEC).graph.graph
     assert join_pairs(graph) is graph
