@@ -26,8 +26,10 @@ typedef struct {
   size_t count;
 } Attribute;
 
+enum { ATTRIBUTES = 9 };
+
 typedef struct {
-  Attribute attributes[4];
+  Attribute attributes[ATTRIBUTES];
 } Info;
 
 static uint64_t state;
@@ -138,7 +140,7 @@ static RuntimeStatus *attribute(const KernelInfo *info, const char *wanted, int6
                                 size_t *count) {
   const Info *of = (const Info *)(const void *)info;
   FAILS_IN_ITS_TURN
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < ATTRIBUTES; i++) {
     const Attribute *found = &of->attributes[i];
     if (!found->name || strcmp(found->name, wanted) != 0) continue;
     if (out) memcpy(out, found->numbers, found->count * sizeof *out);
@@ -277,11 +279,12 @@ static void check_registration(void) {
   require(!*registered(first_table, 0, &options) && !options, "no table, no operators");
   require(strstr(registered(first_table, 17, &options), "version 18") != NULL && !options,
           "an old runtime is told which version is needed");
-  for (fails_at = 1; fails_at < 20; fails_at++) {
+  const long needed = 2 + (long)(sizeof operators / sizeof operators[0]);
+  for (fails_at = 1; fails_at < 90; fails_at++) {
     calls = 0, operators_added = 0;
     if (!*registered(first_table, 18, &options)) break;
   }
-  require(fails_at == 18 && options == 1, "a registration that fails can be repeated");
+  require(fails_at == needed + 1 && options == 1, "a registration that fails can be repeated");
   fails_at = 0;
   require(!*registered(first_table, 24, &options) && options == 2, "a second session");
   require(!*registered(first_table, 4000, &options) && options == 3, "a newer runtime");
@@ -362,9 +365,106 @@ static size_t make_softmax(Info *info, Value *values, int is_gradient) {
   return count;
 }
 
+/* A tensor of some sizes as a view has them, and the view: axes in any order, and perhaps one more. */
+static Attribute some_view(const char *name, const int64_t *sizes, int rank, Value *value) {
+  Attribute made = {.name = name, .count = (size_t)rank + 2};
+  int64_t *axes = made.numbers, usual[MAX_RANK];
+  const int other = below(2) ? (int)below(rank + 1) : -1, turned = (int)below(rank);
+  const int64_t places = 1 + below(3);
+  for (int i = 0; i < rank; i++) {
+    axes[i] = (i + turned) % rank;
+    axes[i] += other >= 0 && axes[i] >= other;
+    usual[axes[i]] = sizes[i];
+  }
+  axes[rank] = other, axes[rank + 1] = other < 0 ? 0 : below(60) ? below(places) : 4 * below(2) - 1;
+  if (other >= 0) usual[other] = places;
+  if (!below(150)) axes[below(rank + 1)] = below(12) - 2;
+  if (!below(150)) made.count = (size_t)below(rank + 3);
+  if (value) some_value(value, 1, (size_t)(rank + (other >= 0)), usual);
+  return made;
+}
+
+static size_t make_attention(Info *info, Value *values, int is_gradient) {
+  static const char *const results[2][3] = {{"to"}, {"dq", "dk", "dv"}};
+  const int rank = 2 + (int)below(4);
+  const int64_t queries = 1 + below(6), keys = below(2) ? queries : 1 + below(40), size = 1 + below(5);
+  const int64_t width = below(2) ? size : 1 + below(5), masks = below(60) ? below(4) : 5 * below(2) - 1;
+  const int64_t scales = below(60) ? below(3) : 3, matrices[4][2] = {{queries, size}, {keys, size},
+                                                                       {keys, width}, {queries, width}};
+  static const char *const names[] = {"q", "k", "v", "dy"};
+  int64_t sizes[MAX_RANK], narrow[MAX_RANK];
+  size_t count = 0, attributes = 2;
+  info->attributes[0] = (Attribute){"mask", {masks}, 1};
+  info->attributes[1] = (Attribute){"scale", {scales}, 1};
+  only_usual = below(4) != 0;
+  for (int i = 0; i < rank - 2; i++) sizes[i] = below(20) ? 1 + below(3) : 0;
+  for (int i = 0; i < 3 + is_gradient; i++) {
+    memcpy(narrow, sizes, sizeof sizes);
+    for (int axis = 0; axis < rank - 2; axis++)
+      if (!is_gradient && !below(4)) narrow[axis] = 1;
+    memcpy(narrow + rank - 2, matrices[i], sizeof matrices[i]);
+    if (i == 3) { /* what was kept comes before it */
+      int64_t kept[MAX_RANK];
+      memcpy(kept, sizes, sizeof sizes);
+      kept[rank - 2] = queries, kept[rank - 1] = 2;
+      some_value(&values[count++], 1, (size_t)rank, kept);
+    }
+    info->attributes[attributes++] = some_view(names[i], narrow, rank, &values[count]);
+    count++;
+  }
+  const int is_joined = is_gradient && queries == keys && size == width && below(4);
+  Attribute one = some_view("", sizes, rank, NULL);
+  for (int i = 0; i < (is_gradient ? 3 : 1); i++) {
+    Attribute *to = &info->attributes[attributes++];
+    *to = is_joined ? one : some_view("", sizes, rank, NULL);
+    to->name = results[is_gradient][i];
+    if (is_joined && to->numbers[rank] >= 0) to->numbers[rank + 1] = (i + (queries & 1)) % 3;
+    while (!is_joined && to->numbers[rank] >= 0 && below(90))
+      *to = some_view(to->name, sizes, rank, NULL);
+  }
+  sizes[rank - 2] = queries, sizes[rank - 1] = keys;
+  const int less = (int)below(rank);
+  for (int i = 0; i < rank; i++) narrow[i] = below(3) ? sizes[i] : 1;
+  if (masks > 0)
+    some_value(&values[count++], masks == ADDED ? 1 : 9, (size_t)(rank - less), narrow + less);
+  if (masks == COUNTS_TRUE || masks == COUNTS_FALSE) some_value(&values[count++], 1, 0, sizes);
+  if (scales > 0) some_value(&values[count++], 1, 0, sizes);
+  only_usual = 0;
+  return count;
+}
+
+static size_t make_rows(Info *info, Value *values, int is_added) {
+  const int64_t rows = 1 + below(9), count = below(20), columns = below(70), is_wide = below(2);
+  const int64_t sizes[] = {rows, 1 + below(40), columns}, to[] = {rows, columns}, one[] = {1, 1};
+  const int64_t x[] = {count, below(2) ? columns : below(columns + 1)}, index[] = {count, 1};
+  if (!is_added) {
+    info->attributes[0] = (Attribute){"mean", {below(2)}, 1};
+    info->attributes[1] = (Attribute){"axes", {below(20) ? 2 + below(2) : below(12) - 1}, 1};
+    some_value(&values[0], 1, 3, sizes), some_value(&values[1], 1, 3, sizes);
+    if (below(2)) return 2;
+    free(values[1].data), values[1].data = NULL;
+    return 1;
+  }
+  info->attributes[0] = (Attribute){"index", {below(60) ? is_wide ? INT64 : INT32 : below(9)}, 1};
+  some_value(&values[0], 1, 2, to), some_value(&values[2], 1, 2, x);
+  some_value(&values[1], is_wide ? INT64 : INT32, 2, below(4) ? index : one);
+  const int64_t indices = elements(values[1].sizes, (int)values[1].rank);
+  for (int64_t i = 0; i < indices; i++) {
+    const int64_t row = below(90) ? below(2 * rows) - rows : 1 << below(30);
+    if (values[1].type == INT64) ((int64_t *)values[1].data)[i] = row;
+    if (values[1].type == INT32) ((int32_t *)values[1].data)[i] = (int32_t)row;
+  }
+  return 3;
+}
+
 /* The results of a node. */
 static size_t results_of(const CustomOperator *does, const Info *info) {
   const char *kind = does->get_name(does);
+  if (!strcmp(kind, "FlashAttention")) return 2;
+  if (!strcmp(kind, "FlashAttentionGradient")) {
+    const Attribute *dq = &info->attributes[6];
+    return dq->count > 1 && dq->numbers[dq->count - 2] >= 0 ? 1 : 3;
+  }
   if (!strcmp(kind, "FusedLoop")) return 4;
   if (!strcmp(kind, "LstmGradient")) return 3;
   return strcmp(kind, "Lstm") ? 1 : info->attributes[0].numbers[0] >> 3 & 1 ? 2 : 5;
@@ -413,6 +513,8 @@ static size_t make_call(const CustomOperator *does, Info *info, Value *values, i
     return count;
   }
   if (strstr(kind, "Softmax")) return make_softmax(info, values, *kind == 'S');
+  if (strstr(kind, "Attention")) return make_attention(info, values, strstr(kind, "Gradient") != NULL);
+  if (strstr(kind, "Row")) return make_rows(info, values, *kind == 'A');
   if (strstr(kind, "Lstm")) return make_lstm(info, values, strcmp(kind, "Lstm") != 0);
   Attribute window = {.name = "window", .count = below(80) ? 12 : 11};
   for (int i = 0; i < 12; i++)
@@ -553,6 +655,46 @@ static void check_softmax(void) {
                   (Value[]){{.rank = 1, .sizes = {3}}, {.rank = 1, .sizes = {3}}}, "another mask");
 }
 
+/* Attention of three tensors that have one arrangement. */
+static Info of_attention(int rank) {
+  static const char *const names[] = {"q", "k", "v", "to"};
+  Info info = {{{"mask", {NO_MASK}, 1}, {"scale", {NOT_SCALED}, 1}}};
+  for (int i = 0; i < 4; i++) {
+    Attribute *view = &info.attributes[2 + i];
+    *view = (Attribute){.name = names[i], .count = (size_t)rank + 2};
+    for (int axis = 0; axis < rank; axis++) view->numbers[axis] = axis;
+    view->numbers[rank] = -1;
+  }
+  return info;
+}
+
+/* Tensors of sizes that no memory holds, or that do not fit, and views of axes that there are not. */
+static void check_attention(void) {
+  const int64_t far = (int64_t)1 << 61;
+  const char *unfit = "sizes of tensors do not fit one another";
+  const Value few = {.rank = 3, .sizes = {0, 3, 4}}, many = {.rank = 3, .sizes = {0, far, 4}};
+  const Value nothing = {.rank = 3, .sizes = {far, 0, 4}}, deep = {.rank = 3, .sizes = {0, 3, far}};
+  Info info = of_attention(3);
+  require_refused(&operator_attention, info, 3, (Value[]){few, many, many}, "too many elements");
+  require_refused(&operator_attention, info, 3, (Value[]){nothing, nothing, nothing}, "too many elements");
+  require_refused(&operator_attention, info, 3, (Value[]){deep, deep, deep}, "too many elements");
+  require_refused(&operator_attention, info, 3, (Value[]){few, few, deep, few}, "too many elements");
+  require_refused(&operator_attention, info, 3, (Value[]){few, few, many}, unfit);
+  require_refused(&operator_attention, of_attention(2), 3, (Value[]){few, few, few}, "other axes");
+  info.attributes[2].numbers[1] = 2;
+  require_refused(&operator_attention, info, 3, (Value[]){few, few, few}, "other axes");
+  info = of_attention(3), info.attributes[5].numbers[3] = 3;
+  require_refused(&operator_attention, info, 3, (Value[]){few, few, few}, "other axes");
+  info = of_attention(3), info.attributes[2].numbers[3] = 3, info.attributes[2].numbers[4] = 2;
+  const Value places = {.rank = 4, .sizes = {2, 3, 4, 2}}, part = {.rank = 3, .sizes = {2, 3, 4}};
+  require_refused(&operator_attention, info, 3, (Value[]){places, part, part}, "other sizes");
+  const Info narrow = {{{"mean", {0}, 1}, {"axes", {2}, 1}}};
+  require_refused(&row_sum, narrow, 1, (Value[]){{.rank = 3, .sizes = {far, 8, 0}}}, "too many elements");
+  require_refused(&row_sum, narrow, 1, (Value[]){{.rank = 1, .sizes = {3}}}, unfit);
+  const Info none = {{{"mean", {0}, 1}, {"axes", {0}, 1}}};
+  require_refused(&column_sum, none, 1, (Value[]){{.rank = 2, .sizes = {3, 4}}}, unfit);
+}
+
 /* A call of small or empty tensors that has to succeed, and at once: nothing is done for each tap. */
 static void require_done(const CustomOperator *does, Info info, int count, Value *values) {
   for (int i = 0; i < 8; i++) output_types[i] = 1;
@@ -640,6 +782,7 @@ int main(int argc, char **argv) {
   check_registration();
   check_overflows();
   check_softmax();
+  check_attention();
   check_empty();
   check_failures();
   for (long tried = 0; tried < wanted; tried++) {
