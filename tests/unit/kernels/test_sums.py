@@ -1,4 +1,4 @@
-"""Sums of columns and rows, and rows added by an index, by our kernels: as in float64."""
+"""Sums of columns and rows, and rows added by an index, by our kernels: as NumPy has them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tfx.runtime.values import from_numpy, to_numpy
 pytestmark = needs_library
 
 
-def found_sums(function, *args):
-    """The nodes ``ColumnSum`` of a run."""
+def found_sums(function, *args, op="ColumnSum"):
+    """The nodes of one operator in a run."""
     with tf.profile() as p:
         function(*args)
-    return [node for node in p.nodes if node.op == "ColumnSum"]
+    return [node for node in p.nodes if node.op == op]
 
 
 def images(*shape):
@@ -195,3 +195,157 @@ def test_gradients_of_normalization(rng):
     for a, b in zip(ours(x, scale), theirs(x, scale), strict=True):
         np.testing.assert_allclose(a, b, rtol=2e-4, atol=2e-4 * np.abs(b).max())
     assert len(found_sums(ours, x, scale)) >= 4
+
+
+# --- rows ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("keepdims", [False, True])
+@pytest.mark.parametrize("shape", [(40, 1000), (3, 5, 33_000), (2, 20_003), (9_000, 3)])
+def test_sums_and_means_of_rows(shape, keepdims, known, rng):
+    x = (1.0 + rng.normal(size=shape)).astype(np.float32)
+
+    @tf.function(input_signature=[images(*shape) if known else images(*[None] * len(shape))])
+    def function(x):
+        return tf.reduce_sum(x, -1, keepdims), tf.reduce_mean(x, -1, keepdims)
+
+    total, mean = function(x)
+    wide = x.astype(np.float64)
+    np.testing.assert_allclose(total, wide.sum(-1, keepdims=keepdims), rtol=2e-6, atol=1e-4)
+    np.testing.assert_allclose(mean, wide.mean(-1, keepdims=keepdims), rtol=2e-6, atol=1e-6)
+    assert known or found_sums(function, x, op="RowSum")
+
+
+@pytest.mark.parametrize("shape", [(0, 5), (5, 0), (0, 0)])
+def test_rows_of_nothing(shape):
+    @tf.function(input_signature=[images(None, None)])
+    def function(x):
+        return tf.reduce_sum(x, -1), tf.reduce_mean(x, -1)
+
+    x = np.zeros(shape, np.float32)
+    total, mean = function(x)
+    np.testing.assert_array_equal(total, np.zeros(shape[0]))
+    assert np.shape(mean) == shape[:1] and (shape[1] or np.isnan(mean).all())
+
+
+def test_rows_of_products(rng):
+    """Added up without being made, unless something else uses them."""
+    x, y = rng.normal(size=(2, 30, 40_000)).astype(np.float32)
+
+    @tf.function
+    def function(x, y):
+        square = y * y
+        return tf.reduce_sum(x * y, -1), tf.reduce_sum(square, -1), square - 1.0
+
+    product, squares, less = function(x, y)
+    wide = x.astype(np.float64), y.astype(np.float64)
+    np.testing.assert_allclose(product, (wide[0] * wide[1]).sum(-1), rtol=1e-5, atol=1e-3)
+    np.testing.assert_allclose(squares, (wide[1] ** 2).sum(-1), rtol=1e-6)
+    np.testing.assert_array_equal(less, y * y - np.float32(1))
+    assert len(found_sums(function, x, y, op="RowSum")) == 2
+
+
+# --- rows that are added by an index -------------------------------------------------------------
+
+
+def lookup_gradient(rows, table):
+    with tf.GradientTape() as tape:
+        tape.watch(table)
+        found = tf.gather(table, rows)
+        loss = tf.reduce_sum(found * tf.sin(found))
+    return tf.convert_to_tensor(tape.gradient(loss, table))
+
+
+@pytest.mark.parametrize("kind", ["int32", "int64"])
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("columns", [1, 8, 100])
+def test_gradients_of_lookups(columns, known, kind, rng):
+    table = rng.normal(size=(50, columns)).astype(np.float32)
+    rows = rng.integers(0, 50, 400).astype(kind)
+    rows[:100] = 7  # one number for many rows
+    spec = [tf.TensorSpec([400 if known else None], kind)]
+    spec += [images(50 if known else None, columns if known else None)]
+    ours = tf.function(lookup_gradient, input_signature=spec)
+    theirs = tf.function(lookup_gradient, input_signature=spec, jit_compile=False)
+    expected = np.zeros((50, columns))
+    np.add.at(expected, rows, (np.sin(table) + table * np.cos(table)).astype(np.float64)[rows])
+    np.testing.assert_allclose(ours(rows, table), expected, rtol=1e-5, atol=1e-4)
+    np.testing.assert_allclose(ours(rows, table), theirs(rows, table), rtol=1e-5, atol=1e-4)
+    assert len(found_sums(ours, rows, table, op="AddRows")) == 1
+    for few in (rows[:1], rows[:0]):
+        if not known:
+            np.testing.assert_allclose(ours(few, table), theirs(few, table), rtol=1e-5, atol=1e-5)
+
+
+def test_sums_of_segments(rng):
+    data = rng.normal(size=(1000, 16)).astype(np.float32)
+    segments = rng.integers(0, 30, 1000)
+
+    @tf.function
+    def function(data, segments):
+        return tf.math.unsorted_segment_sum(data, segments, 40)
+
+    expected = np.zeros((40, 16))
+    np.add.at(expected, segments, data.astype(np.float64))
+    np.testing.assert_allclose(function(data, segments), expected, rtol=1e-5, atol=1e-5)
+    assert found_sums(function, data, segments, op="AddRows")
+
+
+def scattered(to, index, rows):
+    """``ScatterElements`` by one number for each row, or for all of them."""
+    spread = tf.broadcast_to(index, tf.shape(rows))
+    return tf.raw.ScatterElements(to, spread, rows, axis=0, reduction="add")
+
+
+@pytest.mark.parametrize("one_for_all", [False, True])
+@pytest.mark.parametrize("width", [20, 7, 0])
+def test_narrower_rows_and_one_index_for_all(width, one_for_all, rng):
+    """Indices below 0 count from the end; columns that no row has stay as they are."""
+    to = rng.normal(size=(9, 20)).astype(np.float32)
+    rows = rng.normal(size=(12, width)).astype(np.float32)
+    index = rng.integers(-9, 9, (1 if one_for_all else 12, 1))
+    spec = [images(9, 20), tf.TensorSpec([None, 1], tf.int64), images(None, None)]
+    function = tf.function(scattered, input_signature=spec)
+    expected = to.astype(np.float64)
+    np.add.at(expected[:, :width], np.broadcast_to(index[:, 0], 12), rows)
+    before = to.copy()
+    np.testing.assert_allclose(function(to, index, rows), expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_array_equal(to, before)  # nothing was written over what was given
+    assert found_sums(function, to, index, rows, op="AddRows")
+
+
+@pytest.mark.parametrize("place", [9, -10, 2**40])
+def test_rows_that_there_are_not(place):
+    """What is wrong, the operators one by one say."""
+    spec = [images(9, 4), tf.TensorSpec([None, 1], tf.int64), images(None, None)]
+    function = tf.function(scattered, input_signature=spec)
+    given = np.ones((9, 4), np.float32), np.full((3, 1), place), np.ones((3, 4), np.float32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="is not in|out of range"):
+        function(*given)
+
+
+def test_what_rows_are_added_to_and_is_still_needed_stays(rng):
+    """An operator may write its result over an operand, but not over one of these."""
+    spec = [images(9, 4), tf.TensorSpec([None, 1], tf.int64), images(None, 4)]
+
+    @tf.function(input_signature=spec)
+    def function(to, index, rows):
+        inner = tf.exp(to)
+        first = scattered(inner, index, rows)
+        second = scattered(first, index, first[: tf.shape(index)[0]])
+        return first, second, inner * 2.0, scattered(to, index, rows)
+
+    to, rows = rng.normal(size=(9, 4)).astype(np.float32), np.ones((6, 4), np.float32)
+    index = rng.integers(0, 9, (6, 1))
+
+    def added(x, rows):
+        result = x.copy()
+        np.add.at(result, index[:, 0], rows)
+        return result
+
+    inner = np.exp(to)
+    first = added(inner, rows)
+    expected = first, added(first, first[:6]), inner * 2, added(to, rows)
+    for a, b in zip(function(to, index, rows), expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
