@@ -1,4 +1,4 @@
-"""Attention and its gradient by our kernels: as NumPy has them in float64, and operators one by one."""
+"""Attention and its gradient by our kernels, against NumPy and operators one by one."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def reference(q, k, v, dy, mask=None, fill=-1e9, scale=SCALE, added=0.0):
     return np.einsum("bhts,bshd->bthd", p, v), dq, dk, dv
 
 
-# --- the forms in which people write it ------------------------------------------------------------
+# --- the forms in which people write it --------------------------------
 
 
 def heads_first(q, k, v, mask=CAUSAL):
@@ -200,7 +200,7 @@ def test_keys_and_values_that_all_heads_share(rng):
     agree(*(f(*given) for f in both(of_three(plain))))
 
 
-# --- masks -------------------------------------------------------------------------------------------
+# --- masks --------------------------------
 
 RANDOM = np.random.default_rng(3)
 MASKS = {
@@ -270,7 +270,7 @@ def test_gradient_of_an_added_mask(rng):
     agree(*(f(*given) for f in both(step)))
 
 
-# --- what is around it ---------------------------------------------------------------------------------
+# --- what is around it --------------------------------
 
 
 def three(rng, *size):

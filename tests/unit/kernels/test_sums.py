@@ -321,7 +321,7 @@ def test_rows_that_there_are_not(place):
     spec = [images(9, 4), tf.TensorSpec([None, 1], tf.int64), images(None, None)]
     function = tf.function(scattered, input_signature=spec)
     given = np.ones((9, 4), np.float32), np.full((3, 1), place), np.ones((3, 4), np.float32)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="is not in|out of range"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"is not in|out of range"):
         function(*given)
 
 
