@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
+from tests.unit.kernels.fused_graphs import needs_library
 
 keras = tf.keras
 nn = keras.src.backend.nn
@@ -86,3 +87,27 @@ def test_a_query_that_may_look_at_nothing_sees_the_mean(flash):
     means = nn.dot_product_attention(x, x, x, mask=mask, flash_attention=flash)
     expected = np.broadcast_to(X.mean(1, keepdims=True), X.shape)
     np.testing.assert_allclose(means, expected, atol=1e-6)
+
+
+@needs_library
+@pytest.mark.parametrize("dropout", [0.0, 0.1])
+def test_a_layer_of_attention_trains_in_one_kernel_each_way(dropout):
+    """Its masks and scales are what the plan looks for; dropout stands between, so all stays."""
+    layer = keras.layers.MultiHeadAttention(2, 8, dropout=dropout)
+    x = np.random.default_rng(2).standard_normal((4, 48, 16)).astype("float32")
+    layer(x, x)
+
+    def step(x):
+        with tf.GradientTape() as tape:
+            y = layer(x, x, use_causal_mask=True, training=True)
+            loss = tf.reduce_sum(y * y)
+        return y, *tape.gradient(loss, [v.value for v in layer.trainable_variables])
+
+    ours, theirs = (tf.function(step, jit_compile=jit) for jit in (None, False))
+    with tf.profile() as p:
+        found = ours(x)
+    ops = {node.op for node in p.nodes}
+    assert ({"FlashAttention", "FlashAttentionGradient"} <= ops) is not bool(dropout)
+    if not dropout:
+        for a, b in zip(found, theirs(x), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-5 * np.abs(b).max() + 1e-5)
