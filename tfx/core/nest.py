@@ -278,6 +278,8 @@ def _assert_same(
         raise ValueError(
             _differ("form", path, f"{len(keys_a)} elements", f"{len(keys_b)} elements")
         )
+    if kind_a.beside is not None and kind_a is kind_b and kind_a.beside(a) != kind_a.beside(b):
+        raise ValueError(_differ("values", path, f"{kind_a.beside(a)!r}", f"{kind_a.beside(b)!r}"))
     for key, value_a, value_b in zip(keys_a, kind_a.values(a), kind_b.values(b), strict=True):
         _assert_same((*path, key), value_a, value_b, check_types, find)
 

@@ -31,6 +31,8 @@ class Kind(NamedTuple):
     values: Callable[[Any], Iterable[Any]]
     # (the structure to imitate, the new values in the order of `values`) -> a new structure.
     build: Callable[[Any, list[Any]], Any]
+    # What it has beside them, which belongs to its class: structures that differ in it differ.
+    beside: Callable[[Any], Any] | None = None
 
 
 def _positions(structure: Any) -> list[Any]:

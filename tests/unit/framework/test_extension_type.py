@@ -179,3 +179,62 @@ def test_mappings_are_copied_and_cannot_be_changed() -> None:
     with pytest.raises(TypeError, match="cannot be changed"):
         operator.ior(x.e, {"l": 2})
     assert x.e == {"k": 1}
+
+
+class Stamped(tf.experimental.ExtensionType):
+    values: tf.Tensor
+    number: int
+    text: str = "a"
+    more: tuple[tf.Tensor, int] = (0.0, 7)
+    maybe: tf.Tensor | None = None
+
+
+def test_only_tensors_are_taken_apart() -> None:
+    x = Stamped([1.0, 2.0], 3)
+    assert len(tf.nest.flatten(x, expand_composites=True)) == 2
+    doubled = tf.nest.map_structure(lambda v: v * 2, x, expand_composites=True)
+    assert doubled.values.numpy().tolist() == [2.0, 4.0]
+    assert (doubled.number, doubled.text, doubled.more[1], doubled.maybe) == (3, "a", 7, None)
+    with pytest.raises(ValueError, match="the same values"):
+        tf.nest.assert_same_structure(x, Stamped([1.0, 2.0], 4), expand_composites=True)
+
+
+def test_values_beside_tensors_go_through_functions_as_they_are() -> None:
+    @tf.function
+    def run(x: Stamped) -> Stamped:
+        return Stamped(x.values, x.number + 1, x.text + "b", x.more)
+
+    for _ in range(2):
+        found = run(Stamped([1.0], 3))
+        assert (found.number, found.text, found.more[1]) == (4, "ab", 7)
+    assert run(Stamped([1.0], 5)).number == 6
+
+
+def test_loops_and_branches_keep_values_beside_tensors() -> None:
+    x = Stamped([1.0, 2.0], 3)
+
+    def twice(given: Stamped, step: int = 0) -> Stamped:
+        return Stamped(given.values * 2.0, given.number + step)
+
+    @tf.function
+    def loop(step: int) -> Any:
+        start = (tf.constant(0), x)
+        return tf.while_loop(lambda i, _: i < 3, lambda i, s: (i + 1, twice(s, step)), start)[1]
+
+    @tf.function
+    def branch(p: Any, step: int) -> Any:
+        return tf.cond(p, lambda: x, lambda: twice(x, step))
+
+    found = loop(0)
+    assert found.values.numpy().tolist() == [8.0, 16.0] and found.number == 3
+    found = branch(tf.constant(False), 0)
+    assert found.values.numpy().tolist() == [2.0, 4.0] and found.number == 3
+    with pytest.raises(ValueError, match="structure of its loop variables"):
+        loop(1)
+    with pytest.raises(TypeError, match="same number, type, and overall structure"):
+        branch(tf.constant(False), 1)
+
+
+def test_objects_that_differ_beside_their_tensors_differ() -> None:
+    assert bool(Stamped([1.0], 3) == Stamped([1.0], 3))
+    assert not bool(Stamped([1.0], 3) == Stamped([1.0], 4))

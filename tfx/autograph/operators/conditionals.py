@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tfx.autograph.operators.assigned import told
+from tfx.autograph.operators.leaves import assert_same_structure, flatten, map_leaves, pack
 from tfx.autograph.operators.staging import (
     as_tensor,
     blank,
@@ -22,7 +23,6 @@ from tfx.autograph.operators.tensor_lists import TensorList
 from tfx.control_flow.cond import Branching, truth
 from tfx.control_flow.structured_results import own, trace
 from tfx.control_flow.tensor_array import TensorArray
-from tfx.core import nest
 from tfx.core.dims import is_static
 from tfx.core.dtypes import bool as bool_
 from tfx.framework.body_graph import BodyGraph
@@ -256,17 +256,16 @@ class _StagedIf:
                 )
             # Nobody looks at it: a flag tells that the function did not return here.
             given = b if a is UNDEFINED else a
-            other = nest.map_structure(lambda x: self._blank(number, x), given)
+            other = map_leaves(lambda x: self._blank(number, x), given)
             a, b = (other, given) if a is UNDEFINED else (given, other)
         if same_python(a, b):
             return a
         a, b = self._as_lists(a, b, symbol in self._lists)
         self._check_structure(symbol, a, b)
         leaves = [
-            self._leaf(symbol, x, y, pairs)
-            for x, y in zip(nest.flatten(a), nest.flatten(b), strict=True)
+            self._leaf(symbol, x, y, pairs) for x, y in zip(flatten(a), flatten(b), strict=True)
         ]
-        return nest.pack_sequence_as(a, leaves)
+        return pack(a, leaves)
 
     def _told(self, symbol: str, a: Any, b: Any, number: int) -> str:
         """The symbol at the end of a branch, for messages."""
@@ -281,7 +280,7 @@ class _StagedIf:
 
     def _check_structure(self, symbol: str, a: Any, b: Any) -> None:
         try:
-            nest.assert_same_structure(a, b)
+            assert_same_structure(a, b)
         except (TypeError, ValueError):
             if a is None or b is None:
                 self._none(symbol, a, b)
@@ -371,7 +370,7 @@ class _Slot:
 def _filled(shape: Any, outputs: Any) -> Any:
     if shape is UNDEFINED:
         return shape
-    return nest.map_structure(lambda x: next(outputs) if isinstance(x, _Slot) else x, shape)
+    return map_leaves(lambda x: next(outputs) if isinstance(x, _Slot) else x, shape)
 
 
 def _dtype(x: Any) -> str:

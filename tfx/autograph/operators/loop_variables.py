@@ -11,6 +11,13 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from tfx.autograph.operators.assigned import told
+from tfx.autograph.operators.leaves import (
+    assert_same_structure,
+    flatten,
+    is_composite,
+    map_leaves,
+    pack,
+)
 from tfx.autograph.operators.staging import (
     as_tensor,
     blank,
@@ -201,7 +208,7 @@ class LoopVariables:
 
     def _prepare(self) -> None:
         """Take the initial values apart."""
-        self._leaves = [nest.flatten(v) for v in self._values]
+        self._leaves = [flatten(v) for v in self._values]
         self.initial = [as_tensor(x) for x in self._flat_tensors(self._leaves)]
         self.invariants = self._invariants() if self._shapes else None
 
@@ -212,7 +219,7 @@ class LoopVariables:
         """The symbols' values with these tensors in place of their own."""
         given = iter(tensors)
         return [
-            nest.pack_sequence_as(v, [next(given) if is_tensor_like(x) else x for x in group])
+            pack(v, [next(given) if is_tensor_like(x) else x for x in group])
             for v, group in zip(self._values, self._leaves, strict=True)
         ]
 
@@ -228,7 +235,7 @@ class LoopVariables:
         for i, (symbol, old, new) in enumerate(zip(symbols, self._values, found, strict=True)):
             new = self._as_list(i, old, new)
             self._check_structure(symbol, old, new)
-            for x, y in zip(self._leaves[i], nest.flatten(new), strict=True):
+            for x, y in zip(self._leaves[i], flatten(new), strict=True):
                 if is_tensor_like(x):
                     result.append(self._next(symbol, x, y))
                 elif not same_python(x, y):
@@ -240,7 +247,7 @@ class LoopVariables:
         text = isinstance(old, str | bytes)
         if text and (isinstance(new, str | bytes) or _is_text(new)):
             value = self._values[number]
-            raise _LearntError(number, lambda: nest.map_structure(_text_as_tensor, value))
+            raise _LearntError(number, lambda: map_leaves(_text_as_tensor, value))
         message = (
             f"{spoken(symbol)} is {shown(old)} before the loop, but {self._told(symbol, new)} "
             "after one "
@@ -279,7 +286,7 @@ class LoopVariables:
                 f"{shown(old)} before the loop, and undefined after one iteration."
             )
         try:
-            nest.assert_same_structure(old, new)
+            assert_same_structure(old, new)
         except (TypeError, ValueError):
             if new is None:
                 self._says_none(symbol, old)
@@ -347,7 +354,9 @@ class LoopVariables:
             specs = [None] * len(group)
             if given is not None:
                 plain = isinstance(given, TensorShape | TensorSpec) or not nest.is_nested(value)
-                specs = [given] * len(group) if plain else nest.flatten(given)
+                specs = (
+                    [given] * len(group) if plain and not is_composite(given) else flatten(given)
+                )
             for leaf, spec in zip(group, specs, strict=True):
                 if is_tensor_like(leaf):
                     found.append(_shape_of(spec))
@@ -370,7 +379,7 @@ class LoopVariables:
         absent = []
         for i, symbol in enumerate(self._state.symbols):
             if symbol in self._undefined and found[i] is not UNDEFINED:
-                self._values[i] = nest.map_structure(
+                self._values[i] = map_leaves(
                     lambda x: blank(as_tensor(x)) if _has_type(x) else x, found[i]
                 )
                 self._loosen(symbol, found[i])

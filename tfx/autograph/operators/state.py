@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tfx.autograph.operators.leaves import is_composite
 from tfx.autograph.operators.staging import where
 from tfx.autograph.operators.symbols import UNDEFINED
 from tfx.control_flow.tensor_array import TensorArray
@@ -249,6 +250,9 @@ def is_graph_list(value: Any) -> bool:
 
 def _leaves(value: Any) -> Iterator[Any]:
     """The leaves of a structure, among them tensor arrays and lists of the graph."""
+    if is_composite(value):
+        yield from nest.flatten(value, expand_composites=True)
+        return
     if not nest.is_nested(value) or isinstance(value, TensorArray) or is_graph_list(value):
         yield value
         return

@@ -17,6 +17,7 @@ from tfx.core.shapes import TensorShape
 from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec, TypeSpec
 from tfx.framework.apply import apply
+from tfx.framework.composite import extension_parts
 from tfx.framework.composite.type_specs import type_spec_from_value
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -76,6 +77,7 @@ class ExtensionType:
 
     _tfx_fields: tuple[str, ...] = ()
     _tfx_hints: Mapping[str, Any] = types.MappingProxyType({})
+    _tfx_expanded_kind = extension_parts.KIND
     Spec: Callable[..., Any]
 
     def __init_subclass__(cls, **options: Any) -> None:
@@ -144,7 +146,8 @@ class ExtensionType:
 def _leaf_pairs(x: Any, y: Any) -> Any:
     a = nest.flatten(x, expand_composites=True)
     b = nest.flatten(y, expand_composites=True)
-    return zip(a, b, strict=True) if len(a) == len(b) else [(0, 1)]
+    others = [extension_parts.other_values(each) for each in (x, y)]
+    return zip(a, b, strict=True) if len(a) == len(b) and others[0] == others[1] else [(0, 1)]
 
 
 def _resolved(cls: type, name: str, hint: Any) -> Any:

@@ -231,7 +231,7 @@ class _Writer:
             self._require(f"type({variable}) is {self._constant(kind)}")
             self._line(f"{variable} = convert({variable})")
             self._tensor(variable, value)
-        elif expanded_kind_of(value) is DATACLASS:
+        elif expanded_kind_of(value) is DATACLASS or hasattr(kind, "_tfx_fields"):
             self._fields(variable, value)
         elif expanded_kind_of(value) is None:
             self._object(variable, kind)

@@ -146,6 +146,8 @@ class TraceKey:
                     for k, v in zip(keys, structure.values(value), strict=True)
                 ]
             )
+            if structure.beside is not None:
+                return (kind, (*keys, _plain_key(structure.beside(value))), parts)
             return (kind, _named(value, keys), parts)
         self.leaves.append(value)
         return self._object_key(value, path)
