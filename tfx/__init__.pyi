@@ -215,7 +215,7 @@ from tfx.ops.linalg.einsum import tensordot as tensordot
 from tfx.ops.linalg.matmul import matmul as matmul
 from tfx.ops.linalg.norms import clip_by_global_norm as clip_by_global_norm
 from tfx.ops.linalg.norms import clip_by_norm as clip_by_norm
-from tfx.ops.linalg.norms import norm as norm
+from tfx.linalg_ops.norms import norm as norm
 from tfx.ops.math.argmax import argmax as argmax
 from tfx.ops.math.argmax import argmin as argmin
 from tfx.ops.math.arithmetic import add as add

@@ -19,6 +19,8 @@ from tfx.linalg_ops.lu import lu_solve as lu_solve
 from tfx.linalg_ops.lu import slogdet as slogdet
 from tfx.linalg_ops.matrix_exponential import expm as expm
 from tfx.linalg_ops.matrix_square_root import sqrtm as sqrtm
+from tfx.linalg_ops.norms import norm as norm
+from tfx.linalg_ops.norms import normalize as normalize
 from tfx.linalg_ops.qr import lstsq as lstsq
 from tfx.linalg_ops.qr import qr as qr
 from tfx.linalg_ops.solve import inv as inv
@@ -46,8 +48,6 @@ from tfx.ops.linalg.matmul import matmul as matmul
 from tfx.ops.linalg.matmul import matrix_transpose as matrix_transpose
 from tfx.ops.linalg.matmul import matvec as matvec
 from tfx.ops.linalg.norms import global_norm as global_norm
-from tfx.ops.linalg.norms import norm as norm
-from tfx.ops.linalg.norms import normalize as normalize
 from tfx.ops.math.statistics import l2_normalize as l2_normalize
 
 _complete(__name__)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
 from tfx.linalg_ops import jacobi_rotations
 from tfx.linalg_ops.qr import reflected
 from tfx.linalg_ops.row_loops import either, lower_part, matrices, places, run
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
+from tfx.ops.common.shapes import concat_shape, dimension, filled, shape_vector
 from tfx.ops.linalg.matmul import matmul, swap_last_two
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.reduction import reduce_max, reduce_sum
@@ -53,6 +56,8 @@ def eigh(tensor: Any, name: str | None = None) -> Eigh:
         >>> tf.linalg.eigh([[2.0, 0.0], [0.0, 1.0]]).e.numpy()
         array([1., 2.], dtype=float32)
     """
+    if rank_is_open(tensor):
+        return Eigh(*over_batches(eigh, (tensor, 2)))
     a = matrices(tensor, "SelfAdjointEigV2", square=True)
     e, v = _symmetric(_mirrored(a))
     return Eigh(e, v)
@@ -120,7 +125,7 @@ def svd(
     order.)
 
     Args:
-        tensor: ``[..., m, n]`` of a floating dtype, of static size.
+        tensor: ``[..., m, n]`` of a floating dtype.
         full_matrices: Return all ``m`` columns of ``u`` and all ``n`` of ``v``; what they have
             beside the first k has no gradient.
         compute_uv: Return the vectors too, and not the singular values alone.
@@ -133,32 +138,33 @@ def svd(
 
     Raises:
         InvalidArgumentError: no matrices.
-        ValueError: the size is not known while a function is traced.
 
     Example:
         >>> import tfx as tf
         >>> tf.linalg.svd([[0.0, 2.0], [1.0, 0.0]], compute_uv=False).numpy()
         array([2., 1.], dtype=float32)
     """
+    if rank_is_open(tensor):
+        found = over_batches(lambda x: svd(x, full_matrices, compute_uv), (tensor, 2))
+        return Svd(*found) if compute_uv else found
     a = matrices(tensor, "Svd")
-    rows, columns = a.shape[-2:].as_list()
-    if rows is None or columns is None:
-        raise ValueError(f"svd needs matrices of static size; got {a.shape}.")
     s, u, v = _decomposed(a)
     if not compute_uv:
         return s
-    if full_matrices and rows != columns:
-        u = _completed(u, rows) if rows > columns else u
-        v = _completed(v, columns) if columns > rows else v
-    return Svd(s, u, v)
+    return Svd(s, _completed(u), _completed(v)) if full_matrices else Svd(s, u, v)
 
 
-def _completed(u: Tensor, size: int) -> Tensor:
+def _completed(u: Tensor) -> Tensor:
     """Orthonormal columns with all others."""
-    k = u.shape[-1]
+    size, k = u.shape.as_list()[-2:]
+    if size is not None and size == k:
+        return u
     q = stop_gradient(reflected(u, True)[0])
-    ends = int64_constant([k]), int64_constant([size]), int64_constant([-1])
-    return ox.Concat(u, ox.Slice(q, *ends), axis=-1)
+    ends = dimension(u, -1), int64_constant([2**62]), int64_constant([-1])
+    found = ox.Concat(u, ox.Slice(q, *ends), axis=-1)
+    if isinstance(found, SymbolicTensor):
+        found.set_shape([*u.shape[:-1], size])
+    return found
 
 
 @custom_gradient
@@ -178,10 +184,10 @@ def _decomposed(a: Tensor) -> Any:
         one = scalar_like(1, s)
         over = ox.Where(none, scalar_like(0, s), one / ox.Where(none, one, columns))
         # What the vectors do outside of the space that they span.
-        if a.shape[-2] != u.shape[-1]:
+        if a.shape[-2] is None or a.shape[-2] != u.shape[-1]:
             outside = (du - matmul(u, matmul(u, du, transpose_a=True))) * over
             da = da + matmul(outside, v, transpose_b=True)
-        if a.shape[-1] != v.shape[-1]:
+        if a.shape[-1] is None or a.shape[-1] != v.shape[-1]:
             outside = (dv - matmul(v, matmul(v, dv, transpose_a=True))) * over
             da = da + matmul(u, outside, transpose_b=True)
         return da
@@ -192,22 +198,54 @@ def _decomposed(a: Tensor) -> Any:
 def _values(a: Tensor) -> list[Tensor]:
     """Singular values and vectors, through which no eager tape sees."""
     rows, columns = a.shape[-2:].as_list()
-    assert rows is not None
-    assert columns is not None
+    if rows is None or columns is None:
+        return _values_of_open_size(a)
     wide = columns > rows
     tall = swap_last_two(a) if wide else a
     long, short = (columns, rows) if wide else (rows, columns)
     scaled, s, v = run(
         jacobi_rotations.singular, tall, sizes=[[long, short], [short], [short, short]]
     )
+    u = _directions(scaled, s)
+    return [s, v, u] if wide else [s, u, v]
+
+
+def _values_of_open_size(a: Tensor) -> list[Tensor]:
+    """Those of matrices that may be wide: with rows of zeros they are not, and have the same ones.
+
+    What is behind the first k of them belongs to these rows.
+    """
+    rows, columns = a.shape[-2:].as_list()
+    missing = ox.Sub(dimension(a, -1), dimension(a, -2))
+    lead = shape_vector(a, 0, -2)
+    zeros = ox.Max(missing, int64_constant([0]))
+    below = filled(concat_shape(lead, zeros, dimension(a, -1)), 0, a.dtype)
+    tall = ox.Concat(a, below, axis=-2)
+    sizes: list[list[int | None]] = [[None, columns], [columns], [columns, columns]]
+    scaled, s, v = run(jacobi_rotations.singular, tall, sizes=sizes)
+    k = ox.Min(dimension(a, -1), dimension(a, -2))
+
+    def first(x: Tensor, axis: int, count: Tensor, known: Sequence[int | None]) -> Tensor:
+        made = ox.Slice(x, int64_constant([0]), count, int64_constant([axis]))
+        if isinstance(made, SymbolicTensor):
+            made.set_shape([*a.shape[:-2], *known])
+        return made
+
+    s, v = first(s, -1, k, [None]), first(v, -1, k, [columns, None])
+    scaled = first(scaled, -1, k, [None, None])
+    scaled = first(scaled, -2, dimension(a, -2), [rows, None])
+    return [s, _directions(scaled, s), v]
+
+
+def _directions(scaled: Tensor, s: Tensor) -> Tensor:
+    """Columns of these lengths as orthonormal ones."""
     lengths = ox.Unsqueeze(s, int64_constant([-2]))
     none = ox.LessOrEqual(lengths, _tiny(s))
     one = scalar_like(1, s)
     u = scaled / ox.Where(none, one, lengths)
     # Columns without a direction get one that is orthogonal to all others.
     u = ox.Where(none, scalar_like(0, s), u)
-    u = ox.Where(none, reflected(u, False)[0], u)
-    return [s, v, u] if wide else [s, u, v]
+    return ox.Where(none, reflected(u, False)[0], u)
 
 
 def _tiny(s: Tensor) -> Tensor:
@@ -223,7 +261,7 @@ def matrix_rank(
     """Return the number of singular values that are not zero.
 
     Args:
-        a: ``[..., m, n]`` of a floating dtype, of static size.
+        a: ``[..., m, n]`` of a floating dtype.
         tol: What counts as zero; None: the largest one times the dtype's epsilon times the larger
             of ``m`` and ``n``.
         validate_args: Accepted for compatibility.
@@ -237,6 +275,9 @@ def matrix_rank(
         >>> tf.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]]).numpy()
         np.int32(1)
     """
+    if rank_is_open(a):
+        found: Tensor = over_batches(lambda x: matrix_rank(x, tol), (a, 2))
+        return found
     x = matrices(a, "matrix_rank")
     s = svd(x, compute_uv=False)
     if tol is None:
@@ -248,16 +289,19 @@ def matrix_rank(
 
 
 def _relative(x: Tensor, factor: float = 1.0) -> Tensor:
-    size = max(int(d) for d in x.shape[-2:].as_list() if d is not None)
-    epsilon = float(dtypes.finfo(x.dtype).eps)
-    return scalar_like(factor * size * epsilon, x)
+    epsilon = factor * float(dtypes.finfo(x.dtype).eps)
+    sizes = [d for d in x.shape[-2:].as_list() if d is not None]
+    if len(sizes) == 2:
+        return scalar_like(max(sizes) * epsilon, x)
+    size = ox.ReduceMax(shape_vector(x, -2), keepdims=0)
+    return ox.Mul(cast_to(size, x.dtype), scalar_like(epsilon, x))
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
     """The Moore-Penrose pseudo-inverse of matrices.
 
     Args:
-        a: ``[..., m, n]`` of a floating dtype, of static size.
+        a: ``[..., m, n]`` of a floating dtype.
         rcond: Singular values below this times the largest one count as zero; None: ten times the
             larger of ``m`` and ``n`` times the dtype's epsilon.
         validate_args: Accepted for compatibility.
@@ -271,6 +315,9 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         >>> tf.linalg.pinv([[2.0], [0.0]]).numpy()
         array([[0.5, 0. ]], dtype=float32)
     """
+    if rank_is_open(a):
+        whole: Tensor = over_batches(lambda x: pinv(x, rcond), (a, 2))
+        return whole
     x = matrices(a, "pinv")
     limit = _relative(x, 10.0) if rcond is None else tensor(rcond, x.dtype)
     found: Tensor = _inverted(x, limit)

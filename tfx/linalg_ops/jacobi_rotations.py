@@ -15,9 +15,10 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.linalg_ops import lapack
-from tfx.linalg_ops.row_loops import count, numbers
+from tfx.linalg_ops.row_loops import count
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.bands import numbers
 from tfx.ops.linalg.matmul import swap_last_two
 
 _SWEEPS = 40

@@ -22,7 +22,6 @@ from tfx.linalg_ops.row_loops import (
     loop,
     lower_part,
     matrices,
-    numbers,
     row,
     run,
 )
@@ -31,7 +30,9 @@ from tfx.linalg_ops.triangular import cholesky, substituted, triangular_solve
 from tfx.ops.array.gather import gather
 from tfx.ops.array.sort import argsort
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.bands import numbers
 from tfx.ops.linalg.diagonals import diag_part
 from tfx.ops.linalg.matmul import matmul, swap_last_two
 from tfx.ops.math.elementwise import abs, log, sign
@@ -74,6 +75,8 @@ def lu(input: Any, output_idx_type: DTypeLike = dtypes.int32, name: str | None =
         (array([[ 2. ,  6. ],
                [ 0.5, -1. ]], dtype=float32), array([1, 0], dtype=int32))
     """
+    if rank_is_open(input):
+        return Lu(*over_batches(lambda x: lu(x, output_idx_type), (input, 2)))
     a = matrices(input, "Lu", square=True)
     factors, order, _ = _eliminated(a)
     if isinstance(factors, EagerTensor):
@@ -244,6 +247,8 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
         >>> found.sign.numpy(), found.log_abs_determinant.numpy()
         (np.float32(-1.0), np.float32(0.6931472))
     """
+    if rank_is_open(input):
+        return LogMatrixDeterminant(*over_batches(slogdet, (input, 2)))
     factors, _, swaps = _eliminated(matrices(input, "LogMatrixDeterminant", square=True))
     pivots = diagonal(factors)
     signs = reduce_prod(sign(pivots), -1) * swaps
@@ -268,6 +273,9 @@ def det(input: Any, name: str | None = None) -> Tensor:
         >>> tf.linalg.det([[1.0, 2.0], [3.0, 4.0]]).numpy().round(4)
         np.float32(-2.0)
     """
+    if rank_is_open(input):
+        whole: Tensor = over_batches(det, (input, 2))
+        return whole
     factors, _, swaps = _eliminated(matrices(input, "MatrixDeterminant", square=True))
     found: Tensor = reduce_prod(diagonal(factors), -1) * swaps
     return found

@@ -13,6 +13,7 @@ from tfx.framework.tensor import Tensor
 from tfx.linalg_ops.row_loops import matrices, places
 from tfx.linalg_ops.solve import solve
 from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.linalg.matmul import matmul
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.reduction import reduce_max, reduce_sum
@@ -37,6 +38,9 @@ def expm(input: Any, name: str | None = None) -> Tensor:
         array([[1., 1.],
                [0., 1.]], dtype=float32)
     """
+    if rank_is_open(input):
+        whole: Tensor = over_batches(expm, (input, 2))
+        return whole
     given = matrices(input, "matrix_exponential", square=True)
     a = given if given.dtype.size >= 4 else cast_to(given, dtypes.float32)
     degree, reach = _DEGREES[a.dtype]

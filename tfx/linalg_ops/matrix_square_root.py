@@ -14,6 +14,7 @@ from tfx.linalg_ops.row_loops import either, matrices, places
 from tfx.linalg_ops.solve import inv, solve
 from tfx.ops.array.reshape import reshape
 from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.linalg.matmul import matmul, matrix_transpose
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.reduction import reduce_max
@@ -42,6 +43,9 @@ def sqrtm(input: Any, name: str | None = None) -> Tensor:
         array([[2., 0.],
                [0., 3.]], dtype=float32)
     """
+    if rank_is_open(input):
+        whole: Tensor = over_batches(sqrtm, (input, 2))
+        return whole
     given = matrices(input, "sqrtm", square=True)
     a = given if given.dtype.size >= 4 else cast_to(given, dtypes.float32)
     return cast_to(_differentiable(a), given.dtype)

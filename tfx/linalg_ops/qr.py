@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from tfx.control_flow.cond import cond
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -18,13 +19,14 @@ from tfx.linalg_ops.row_loops import (
     loop,
     lower_part,
     matrices,
-    numbers,
     row,
     run,
 )
 from tfx.linalg_ops.triangular import cholesky, cholesky_solve, substituted, triangular_solve
 from tfx.ops.common.arguments import same_dtype, scalar_like
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.bands import numbers
 from tfx.ops.linalg.matmul import matmul, swap_last_two
 
 
@@ -58,6 +60,8 @@ def qr(input: Any, full_matrices: bool = False, name: str | None = None) -> Qr:
         array([[-5. , -2.2],
                [ 0. ,  0.4]], dtype=float32)
     """
+    if rank_is_open(input):
+        return Qr(*over_batches(lambda x: qr(x, full_matrices), (input, 2)))
     a = matrices(input, "Qr")
     if full_matrices and a.shape[-2] != a.shape[-1]:
         return Qr(*reflected(a, True))
@@ -190,17 +194,32 @@ def lstsq(
         >>> tf.linalg.lstsq([[1.0], [1.0]], [[2.0], [4.0]]).numpy().round(3)
         array([[3.]], dtype=float32)
     """
+    if rank_is_open(matrix, rhs):
+        whole: Tensor = over_batches(
+            lambda a, b: lstsq(a, b, l2_regularizer, fast), (matrix, 2), (rhs, 2)
+        )
+        return whole
     a, b = same_dtype(matrix, rhs, "MatrixSolveLs")
     a, b = matrices(a, "MatrixSolveLs"), matrices(b, "MatrixSolveLs")
-    rows, columns = a.shape[-2:].as_list()
-    if rows is None or columns is None:
-        raise ValueError(f"lstsq needs matrices of static size; got {a.shape}.")
     if not a.shape[-2:-1].is_compatible_with(b.shape[-2:-1]):
         raise InvalidArgumentError(
             f"lstsq: expected as many rows in rhs as in the matrix; got {a.shape} and {b.shape}.",
             op="MatrixSolveLs",
         )
-    over = rows >= columns
+    rows, columns = a.shape[-2:].as_list()
+    if rows is None or columns is None:
+        over = ox.GreaterOrEqual(count(a, -2), count(a, -1))
+        found: Tensor = cond(
+            over,
+            lambda: _least_squares(a, b, l2_regularizer, fast, True),
+            lambda: _least_squares(a, b, l2_regularizer, fast, False),
+        )
+        return found
+    return _least_squares(a, b, l2_regularizer, fast, rows >= columns)
+
+
+def _least_squares(a: Tensor, b: Tensor, l2_regularizer: float, fast: bool, over: bool) -> Tensor:
+    """The solution where there are at least as many rows as columns, and where there are not."""
     if not fast:
         q, r = qr(a if over else swap_last_two(a))
         if over:

@@ -22,6 +22,7 @@ from tfx.ops.common.shapes import (
     shape_vector,
 )
 from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.bands import numbers
 
 KINDS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
@@ -89,11 +90,6 @@ def _batched(y: Tensor, lead: Tensor, like: Tensor, size: Sequence[int | None]) 
 def count(x: Tensor, axis: int) -> Tensor:
     """The length of an axis as a scalar."""
     return ox.Squeeze(dimension(x, axis))
-
-
-def numbers(size: Tensor) -> Tensor:
-    """0, 1, 2... as int64."""
-    return ox.Range(int64_constant(0), size, int64_constant(1))
 
 
 def loop(times: Tensor, body: Callable[..., Sequence[Tensor]], *state: Tensor) -> list[Tensor]:

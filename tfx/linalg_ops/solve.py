@@ -20,6 +20,7 @@ from tfx.function.gradients.custom_gradient import custom_gradient
 from tfx.linalg_ops import lapack
 from tfx.ops.array.creation import eye
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -57,6 +58,9 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
         array([[1.],
                [2.]], dtype=float32)
     """
+    if rank_is_open(matrix, rhs):
+        whole: Tensor = over_batches(lambda a, b: solve(a, b, adjoint), (matrix, 2), (rhs, 2))
+        return whole
     a, b = same_dtype(matrix, rhs, "MatrixSolve")
     require_dtype(a, a.dtype in _KINDS, "MatrixSolve", "a floating dtype")
     _check(a, b)
@@ -81,6 +85,9 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
         array([[0.5 , 0.  ],
                [0.  , 0.25]], dtype=float32)
     """
+    if rank_is_open(input):
+        whole: Tensor = over_batches(lambda x: inv(x, adjoint), (input, 2))
+        return whole
     a = tensor(input)
     if known_rank(a, "MatrixInverse") < 2:
         raise InvalidArgumentError(f"Input must be a batch of square matrices; got {a.shape}.")

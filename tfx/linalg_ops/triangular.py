@@ -21,12 +21,13 @@ from tfx.linalg_ops.row_loops import (
     loop,
     lower_part,
     matrices,
-    numbers,
     row,
     run,
 )
 from tfx.ops.common.arguments import same_dtype, scalar_like
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.traced_once import Composite
+from tfx.ops.linalg.bands import numbers
 from tfx.ops.linalg.matmul import matmul, swap_last_two
 
 
@@ -54,6 +55,11 @@ def triangular_solve(
         array([[2.],
                [2.]], dtype=float32)
     """
+    if rank_is_open(matrix, rhs):
+        whole: Tensor = over_batches(
+            lambda a, b: triangular_solve(a, b, lower, adjoint), (matrix, 2), (rhs, 2)
+        )
+        return whole
     op = "MatrixTriangularSolve"
     a, b = same_dtype(matrix, rhs, op)
     a, b = matrices(a, op, square=True), matrices(b, op)
@@ -210,6 +216,9 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
         array([[2., 0.],
                [1., 2.]], dtype=float32)
     """
+    if rank_is_open(input):
+        whole: Tensor = over_batches(cholesky, (input, 2))
+        return whole
     a = matrices(input, "Cholesky", square=True)
     found: Tensor = _factored(a)
     return found

@@ -173,3 +173,18 @@ def test_an_attribute_of_a_dataclass_is_still_a_symbol_of_its_own() -> None:
         return pair.x, pair.y
 
     assert [float(v) for v in run(tf.constant(1.0))] == [4.0, 1.0]
+
+
+def test_the_rows_of_a_ragged_tensor() -> None:
+    @tf.function
+    def run(r: Any) -> Any:
+        total, longest = 0.0, 0
+        for row in r:
+            if tf.size(row) == 0:
+                continue
+            total += tf.reduce_sum(row) * tf.reduce_max(row)
+            longest = tf.maximum(longest, tf.size(row))
+        return total, longest
+
+    total, longest = run(tf.ragged.constant([[1.0, 2.0], [], [3.0]]))
+    assert float(total) == 15.0 and int(longest) == 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any, Protocol
 
+from tfx.autograph.operators.leaves import flatten, is_composite
 from tfx.autograph.operators.staging import is_staged
 from tfx.autograph.operators.tensor_lists import TensorList
 from tfx.core import dtypes
@@ -80,6 +81,8 @@ def counted(items: Any) -> Counted | None:
         return items
     if isinstance(items, TensorList):
         return Counted(cast_to(items.count, dtypes.int64), None, lambda n: items[n])
+    if is_composite(items):
+        return _rows_of(items)
     if not is_staged(items):
         return None
     tensor = convert_to_tensor(items)
@@ -95,6 +98,14 @@ def counted(items: Any) -> Counted | None:
     first = tensor.shape[0]
     length = int64_constant(first) if first is not None else _first_size(tensor)
     return Counted(length, first, lambda number: gather(tensor, number))
+
+
+def _rows_of(items: Any) -> Counted | None:
+    """The steps over the rows of a ragged tensor of the graph."""
+    count = getattr(items, "nrows", None)
+    if count is None or not any(map(is_staged, flatten(items))):
+        return None
+    return Counted(count("int64"), items.shape[0], lambda number: items[number])
 
 
 def _range_of(tensor: Tensor) -> Counted | None:

@@ -23,6 +23,7 @@ from tfx.ops.common.batching import (
     concat_shapes,
     shifted_axes,
 )
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import (
     as_int64_shape,
     concat_shape,
@@ -71,6 +72,7 @@ def pad(
         )
     flat = static_ints(amounts)
     _check(x, amounts, flat, kind)
+    x = of_rank(x, None if flat is None else len(flat) // 2)
     if flat is not None:
         pads = int64_constant([*flat[::2], *flat[1::2]])
         if not any(flat):

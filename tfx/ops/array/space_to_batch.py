@@ -148,7 +148,7 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
         TensorShape([4, 1, 1, 1])
     """
     x = tensor(input)
-    blocks, borders = _block_lengths(block_shape), _pairs(paddings)
+    blocks, borders = _block_lengths(block_shape, paddings)
     rank, count = known_rank(x, "space_to_batch"), len(blocks)
     x = pad(x, [[0, 0], *borders, *[[0, 0]] * (rank - count - 1)])
     batch, behind = shape_vector(x, 0, 1), shape_vector(x, count + 1)
@@ -175,7 +175,7 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
 
     Args:
         input: ``[batch, *space, ...]``.
-        block_shape: Length of a block along each axis of ``space``.
+        block_shape: Length of a block along each axis of ``space``; a single number: of two axes.
         crops: What to cut off in front of and behind each axis of ``space``.
         name: Accepted for compatibility.
 
@@ -186,7 +186,9 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
         TensorShape([1, 2, 1, 1])
     """
     x = tensor(input)
-    blocks, borders = _block_lengths(block_shape), _pairs(crops)
+    if isinstance(block_shape, int):
+        block_shape = [block_shape] * 2
+    blocks, borders = _block_lengths(block_shape, crops)
     rank, count = known_rank(x, "batch_to_space"), len(blocks)
     whole = 1
     for b in blocks:
@@ -241,13 +243,20 @@ def required_space_to_batch_paddings(
     return paddings, stack([zeros_like(missing), missing], axis=1)
 
 
-def _block_lengths(block_shape: Any) -> list[int]:
+def _block_lengths(block_shape: Any, amounts: Any) -> tuple[list[int], list[list[int]]]:
+    """The lengths of blocks, and what is around them."""
+    borders = _pairs(amounts)
     known = static_ints(shape_argument(block_shape, "block_shape"))
     if known is None or min(known, default=1) < 1:
         raise InvalidArgumentError(
             f"block_shape must be numbers of 1 or more, known while tracing; got {block_shape!r}."
         )
-    return known
+    if raw_shape(tensor(block_shape)) == () or len(known) != len(borders):
+        raise InvalidArgumentError(
+            f"block_shape must have a number for each of the {len(borders)} pairs of paddings or "
+            f"crops; got {block_shape!r}."
+        )
+    return known, borders
 
 
 def _pairs(amounts: Any) -> list[list[int]]:

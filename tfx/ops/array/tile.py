@@ -22,6 +22,7 @@ from tfx.ops.common.batching import (
     concat_shapes,
 )
 from tfx.ops.common.dynamic_axis import folded, found_axis
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import (
     as_int64_shape,
     as_vector,
@@ -64,6 +65,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
             f"Expected multiples argument to be a vector of length {rank} but got length {given}",
             op="Tile",
         )
+    x = of_rank(x, given if isinstance(given, int) else None)
     for i, n in enumerate(known or ()):
         if n < 0:
             raise InvalidArgumentError(f"Expected multiples[{i}] >= 0, but got {n}", op="Tile")

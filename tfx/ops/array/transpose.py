@@ -26,6 +26,7 @@ from tfx.ops.common.arguments import (
 from tfx.ops.common.batching import BatchedOp, Results, batching
 from tfx.ops.common.complex_parts import conjugate as conjugates
 from tfx.ops.common.dynamic_axis import folded
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import (
     dimension,
     known_rank,
@@ -67,6 +68,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
     order = static_ints(given := shape_argument(perm, "Transpose"))
     if order is None:
         return _transposed_late(x, given)
+    x = of_rank(x, len(order))
     rank = rank_of(x)
     if rank is not None and len(order) != rank:
         raise InvalidArgumentError(

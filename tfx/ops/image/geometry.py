@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from tfx.ops.array.transpose import reverse
 from tfx.ops.array.transpose import transpose as transpose_
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import cast_to, int64_vector, static_int, static_ints, tensor
+from tfx.ops.common.open_ranks import of_rank, over_batches, rank_is_open
 from tfx.ops.common.shapes import shape_vector, symbolic_items
 from tfx.ops.random.random import uniform
 
@@ -38,6 +40,12 @@ def as_image(image: Any) -> tuple[Tensor, int]:
     return x, x.shape.rank - 3
 
 
+def _each(function: Callable[[Tensor], Tensor], image: Any) -> Tensor:
+    """What a function of batches gives for an image or a batch, which only a run tells."""
+    found: Tensor = over_batches(function, (image, 3))
+    return found
+
+
 def flip_left_right(image: Any) -> Tensor:
     """Images mirrored: the first column becomes the last.
 
@@ -52,24 +60,32 @@ def flip_left_right(image: Any) -> Tensor:
         >>> tf.image.flip_left_right([[[1], [2]]]).numpy().ravel()
         array([2, 1], dtype=int32)
     """
+    if rank_is_open(image):
+        return _each(flip_left_right, image)
     x, top = as_image(image)
     return reverse(x, [top + 1])
 
 
 def flip_up_down(image: Any) -> Tensor:
     """Images upside down; see ``flip_left_right``."""
+    if rank_is_open(image):
+        return _each(flip_up_down, image)
     x, top = as_image(image)
     return reverse(x, [top])
 
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Mirror each image with probability 1/2; see ``flip_left_right``."""
+    if rank_is_open(image):
+        return _each(lambda x: random_flip_left_right(x, seed), image)
     x, top = as_image(image)
     return _by_chance(x, reverse(x, [top + 1]), top, seed)
 
 
 def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Flip each image vertically with probability 1/2; see ``flip_left_right``."""
+    if rank_is_open(image):
+        return _each(lambda x: random_flip_up_down(x, seed), image)
     x, top = as_image(image)
     return _by_chance(x, reverse(x, [top]), top, seed)
 
@@ -83,6 +99,8 @@ def _by_chance(x: Tensor, turned: Tensor, lead: int, seed: int | None) -> Tensor
 
 def transpose(image: Any, name: str | None = None) -> Tensor:
     """Rows as columns; see ``flip_left_right``."""
+    if rank_is_open(image):
+        return _each(transpose, image)
     x, top = as_image(image)
     return transpose_(x, [*range(top), top + 1, top, top + 2])
 
@@ -100,6 +118,8 @@ def rot90(image: Any, k: int = 1, name: str | None = None) -> Tensor:
         >>> tf.image.rot90([[[1], [2]]]).numpy().ravel()
         array([2, 1], dtype=int32)
     """
+    if rank_is_open(image):
+        return _each(lambda x: rot90(x, k), image)
     x, top = as_image(image)
     times = int(k) % 4
     if times == 0:
@@ -211,7 +231,7 @@ def crop_to_bounding_box(
         >>> tf.image.crop_to_bounding_box(tf.zeros([8, 8, 3]), 1, 2, 4, 3).shape
         TensorShape([4, 3, 3])
     """
-    x, top = as_image(image)
+    x, top = as_image(of_rank(tensor(image), 3))
     late_starts, starts = _pair(offset_height, offset_width)
     late_sizes, sizes = _pair(target_height, target_width)
     if starts is None or sizes is None:
@@ -248,7 +268,7 @@ def pad_to_bounding_box(
         >>> tf.image.pad_to_bounding_box(tf.ones([2, 2, 1]), 1, 0, 3, 4).shape
         TensorShape([3, 4, 1])
     """
-    x, top = as_image(image)
+    x, top = as_image(of_rank(tensor(image), 3))
     late_front, front = _pair(offset_height, offset_width)
     late_targets, targets = _pair(target_height, target_width)
     if front is None or targets is None or None in x.shape[top : top + 2].as_list():
@@ -284,7 +304,7 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
         >>> tf.image.resize_with_crop_or_pad(tf.ones([2, 8, 1]), 4, 4).shape
         TensorShape([4, 4, 1])
     """
-    x, top = as_image(image)
+    x, top = as_image(of_rank(tensor(image), 3))
     late_targets, targets = _pair(target_height, target_width)
     if targets is not None and min(targets) < 1:
         raise ValueError(f"target_height and target_width must be > 0; got {targets}.")

@@ -1,24 +1,25 @@
 """Diagonals of matrices and what is cut along them: ``diag``, ``diag_part``, ``band_part``.
 
 A band is stored as TensorFlow does: one row for each diagonal, the upper ones first, padded to the
-longest at the side that ``align`` says. All functions rest on one table, ``_Band``, which tells for
-each place of a matrix where its element is stored; it is made of constants where sizes are static.
+longest at the side that ``align`` says. All functions rest on one table, ``bands.Band``, which says
+for each place of a matrix where its element is stored.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
-from tfx.framework.convert import convert_to_tensor, embed, int64_constant
+from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import as_int64, same_dtype, static_int, static_ints, tensor
 from tfx.ops.common.batching import batching, unchanged_first
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.shapes import (
     concat_shape,
     dimension,
@@ -29,49 +30,10 @@ from tfx.ops.common.shapes import (
     shape_vector,
     static_dims,
 )
+from tfx.ops.linalg.bands import Band, TracedBand
 from tfx.ops.math.reduction import reduce_sum
 
 _ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
-
-
-class _Band:
-    """The diagonals ``low`` to ``high`` of ``rows`` x ``columns`` matrices.
-
-    Attributes:
-        inside: Whether a place is in the band, ``[rows, columns]``.
-        index: Flat index in the stored band ``[diagonals, length]`` of each place, 0 outside.
-        length: Length of the longest diagonal.
-    """
-
-    def __init__(self, rows: int, columns: int, low: int, high: int, align: str) -> None:
-        self.length = _longest(rows, columns, low, high)
-        i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
-        number = j - i
-        self.inside = (number >= low) & (number <= high)
-        along = np.where(number >= 0, i, j) + _shifts(number, rows, columns, self.length, align)
-        self.index = np.where(self.inside, (high - number) * self.length + along, 0)
-
-    def places(self, rows: int, columns: int, low: int, high: int) -> tuple[Any, Any]:
-        """Return flat indices in the matrix for the stored band, and a mask without its padding."""
-        flat = np.zeros((high - low + 1) * self.length, np.int64)
-        filled = np.zeros(flat.shape, bool)
-        matrix = np.arange(rows * columns).reshape(rows, columns)
-        flat[self.index[self.inside]] = matrix[self.inside]
-        filled[self.index[self.inside]] = True
-        shape = (high - low + 1, self.length)
-        return flat.reshape(shape), filled.reshape(shape)
-
-
-def _longest(rows: int, columns: int, low: int, high: int) -> int:
-    return max(0, min(rows + min(high, 0), columns - max(low, 0)))
-
-
-def _shifts(number: Any, rows: int, columns: int, length: int, align: str) -> Any:
-    """Return how far the elements of each diagonal are shifted to the right."""
-    own = np.minimum(rows + np.minimum(number, 0), columns - np.maximum(number, 0))
-    upper, lower = align.split("_")
-    right = np.where(number >= 0, upper == "RIGHT", lower == "RIGHT")
-    return np.where(right, length - own, 0)
 
 
 def _diagonals(k: Any, align: str, op: str) -> tuple[int, int]:
@@ -89,6 +51,16 @@ def _diagonals(k: Any, align: str, op: str) -> tuple[int, int]:
             op=op,
         )
     return low, high
+
+
+def _is_range(k: Any, align: str, op: str) -> bool:
+    low, high = _diagonals(k, align, op)
+    return low != high
+
+
+def _whole(function: Callable[..., Tensor], *given: tuple[Any, int]) -> Tensor:
+    found: Tensor = over_batches(function, *given)
+    return found
 
 
 def diag(
@@ -124,6 +96,10 @@ def diag(
                [0, 2]], dtype=int32)
     """
     op = "MatrixDiagV3"
+    if rank_is_open(diagonal):
+        last = 1 + _is_range(k, align, op)
+        sizes = num_rows, num_cols, padding_value, align
+        return _whole(lambda x: diag(x, name, k, *sizes), (diagonal, last))
     x = tensor(diagonal)
     low, high = _diagonals(k, align, op)
     rank = known_rank(x, op)
@@ -133,14 +109,16 @@ def diag(
             f"diagonal must be at least {1 + banded}-dim, received shape: {x.shape} in {op}.", op=op
         )
     given = static_dims(x)
-    if low == high == 0 and num_rows == num_cols == -1 and given is None:
-        return _square_diag(x, padding_value)
+    if num_rows == num_cols == -1 and given is None:
+        if low == high == 0:
+            return _square_diag(x, padding_value)
+        return _least_diag(x, low, high, align, padding_value)
     if given is None:
         raise InvalidArgumentError(
-            f"{op} with k, num_rows or num_cols needs a static shape; got {x.shape}.", op=op
+            f"{op} with num_rows or num_cols needs a static shape; got {x.shape}.", op=op
         )
     rows, columns = _matrix_sizes(given, low, high, num_rows, num_cols, op)
-    band = _Band(rows, columns, low, high, align)
+    band = Band(rows, columns, low, high, align)
     if band.length != given[-1] or (banded and given[-2] != high - low + 1):
         raise InvalidArgumentError(
             f"The diagonals of {op} have shape {x.shape}; k={k!r} of {rows} x {columns} matrices "
@@ -151,16 +129,25 @@ def diag(
     if band.length == 0:
         batch = given[: -2 if banded else -1]
         return ox.Expand(padding, int64_constant([*batch, rows, columns]))
-    return ox.Where(embed(band.inside), _from_band(x, band, banded), padding)
+    return ox.Where(band.inside, _from_band(x, band, banded), padding)
 
 
-def _from_band(x: Tensor, band: _Band, banded: bool) -> Tensor:
+def _from_band(x: Tensor, band: Band | TracedBand, banded: bool) -> Tensor:
     """The stored band spread over matrices."""
-    if banded:
-        x = reshape_to(x, concat_shape(shape_vector(x, 0, -2), product(shape_vector(x, -2))))
-    rank = x.shape.rank
-    assert rank is not None
-    return ox.Gather(x, embed(band.index), axis=rank - 1)
+    lead = shape_vector(x, 0, -2 if banded else -1)
+    # A diagonal of another length is refused when the graph runs.
+    flat = reshape_to(x, concat_shape(lead, product(band.stored())))
+    rank = known_rank(x, "MatrixDiagV3")
+    return ox.Gather(flat, band.index, axis=rank - 1 - banded)
+
+
+def _least_diag(x: Tensor, low: int, high: int, align: str, padding_value: Any) -> Tensor:
+    """The smallest square matrices that hold diagonals whose length a run tells."""
+    length = _scalar(dimension(x, -1))
+    size = ox.Add(length, int64_constant(max(low, -high, 0)))
+    band = TracedBand(size, size, low, high, align)
+    padding = convert_to_tensor(padding_value, x.dtype)
+    return ox.Where(band.inside, _from_band(x, band, low != high), padding)
 
 
 def _square_diag(x: Tensor, padding_value: Any) -> Tensor:
@@ -225,6 +212,8 @@ def diag_part(
         array([1, 4], dtype=int32)
     """
     op = "MatrixDiagPartV3"
+    if rank_is_open(input):
+        return _whole(lambda x: diag_part(x, name, k, padding_value, align), (input, 2))
     x = _matrices(input, op)
     low, high = _diagonals(k, align, op)
     given = static_dims(x)
@@ -236,16 +225,19 @@ def diag_part(
         _check_range(given[-2], given[-1], low, high, op)
     if low == high:
         return _one_diagonal(x, flat, low)
-    if given is None:
-        raise InvalidArgumentError(
-            f"{op} with a range of diagonals needs a static shape; got {x.shape}.", op=op
-        )
-    rows, columns = given[-2:]
-    band = _Band(rows, columns, low, high, align)
-    places, filled = band.places(rows, columns, low, high)
-    found = ox.Gather(flat, embed(places), axis=rank - 2)
+    places, filled = _band_of(x, low, high, align).places()
+    found = ox.Gather(flat, places, axis=rank - 2)
     padding = convert_to_tensor(padding_value, x.dtype)
-    return ox.Where(embed(filled), found, padding)
+    return ox.Where(filled, found, padding)
+
+
+def _band_of(x: Tensor, low: int, high: int, align: str) -> Band | TracedBand:
+    """The band of matrices."""
+    rows, columns = x.shape.as_list()[-2:]
+    if rows is not None and columns is not None:
+        return Band(rows, columns, low, high, align)
+    sizes = (_scalar(dimension(x, axis)) for axis in (-2, -1))
+    return TracedBand(*sizes, low, high, align)
 
 
 def _one_diagonal(x: Tensor, flat: Tensor, k: int) -> Tensor:
@@ -308,28 +300,26 @@ def set_diag(
                [3, 9]], dtype=int32)
     """
     op = "MatrixSetDiagV3"
+    if rank_is_open(input, diagonal):
+        last = 1 + _is_range(k, align, op)
+        return _whole(lambda x, d: set_diag(x, d, name, k, align), (input, 2), (diagonal, last))
     x, d = same_dtype(_matrices(input, op), diagonal, op)
     low, high = _diagonals(k, align, op)
-    given = static_dims(x)
-    if given is None:
-        if low == high == 0 and None not in x.shape.as_list()[-2:]:
-            given = (0, *(int(s) for s in x.shape.as_list()[-2:] if s is not None))
-        else:
+    known_rank(x, op)
+    rows, columns = x.shape.as_list()[-2:]
+    band = _band_of(x, low, high, align)
+    if isinstance(band, Band):
+        assert rows is not None and columns is not None
+        _check_range(rows, columns, low, high, op)
+        if d.shape.rank is not None and d.shape[-1] not in (None, band.length):
             raise InvalidArgumentError(
-                f"{op} needs the static size of the matrices; got {x.shape}.", op=op
+                f"The diagonals of {op} have shape {d.shape}; {rows} x {columns} matrices need "
+                f"length {band.length}.",
+                op=op,
             )
-    rows, columns = given[-2:]
-    _check_range(rows, columns, low, high, op)
-    band = _Band(rows, columns, low, high, align)
-    if d.shape.rank is not None and d.shape[-1] not in (None, band.length):
-        raise InvalidArgumentError(
-            f"The diagonals of {op} have shape {d.shape}; {rows} x {columns} matrices need length "
-            f"{band.length}.",
-            op=op,
-        )
-    if band.length == 0:
-        return x
-    return ox.Where(embed(band.inside), _from_band(d, band, low != high), x)
+        if band.length == 0:
+            return x
+    return ox.Where(band.inside, _from_band(d, band, low != high), x)
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:
@@ -358,6 +348,8 @@ def band_part(input: Any, num_lower: Any, num_upper: Any, name: str | None = Non
         array([[1, 0],
                [3, 4]], dtype=int32)
     """
+    if rank_is_open(input):
+        return _whole(lambda x: band_part(x, num_lower, num_upper), (input, 2))
     x = _matrices(input, "MatrixBandPart")
     rank = known_rank(x, "band_part")
     rows, columns = (
@@ -431,7 +423,7 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
                 op="Cross",
             )
     first, second = (int64_constant(order) for order in ([1, 2, 0], [2, 0, 1]))
-    axis = {"axis": known_rank(x, "cross") - 1}
+    axis = {"axis": -1}
     p, q = (ox.Gather(x, order, **axis) for order in (first, second))
     r, s = (ox.Gather(y, order, **axis) for order in (second, first))
     return ox.Sub(ox.Mul(p, r), ox.Mul(q, s))

@@ -14,14 +14,17 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
+from tfx.ops.array.transpose import transpose
 from tfx.ops.common.arguments import is_tensor_like, numpy_of, same_dtype, unbroadcast
 from tfx.ops.common.batching import BatchedOp, CannotBatchError, Results, batching
+from tfx.ops.common.open_ranks import rank_is_open
 from tfx.ops.common.shapes import (
     common_tensors,
     concat_shape,
     dimension,
     filled,
     known_rank,
+    product,
     reshape_to,
     shape_vector,
 )
@@ -248,6 +251,8 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
         TensorShape([2, 5])
     """
     x, y = same_dtype(a, b, "Tensordot")
+    if rank_is_open(x, y):
+        return _tensordot_late(x, y, axes)
     of_x: list[Label] = [("a", i) for i in range(known_rank(x, "tensordot"))]
     of_y: list[Label] = [("b", i) for i in range(known_rank(y, "tensordot"))]
     for i, j in zip(*_axis_pairs(axes, len(of_x), len(of_y)), strict=True):
@@ -264,18 +269,44 @@ def tensordot(a: Any, b: Any, axes: Any, name: str | None = None) -> Tensor:
     return contract(x, y, of_x, of_y, result)
 
 
-def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
+def _tensordot_late(x: Tensor, y: Tensor, axes: Any) -> Tensor:
+    """``tensordot`` of tensors whose rank a run tells: as a product of two matrices."""
+    plain = _plain_axes(axes)
+    if isinstance(plain, int):
+        if plain < 0:
+            raise ValueError(f"`axes` must not be negative; got {axes}.")
+        count = plain
+    else:
+        first, second = _axis_lists(plain)
+        count = len(first)
+        x, y = _turned_late(x, first, behind=True), _turned_late(y, second, behind=False)
+    rows = shape_vector(x, 0, -count) if count else shape_vector(x)
+    inner = shape_vector(x, -count) if count else int64_constant([])
+    columns = shape_vector(y, count)
+    left = reshape_to(x, concat_shape(product(rows), product(inner)))
+    right = reshape_to(y, concat_shape(product(inner), product(columns)))
+    return reshape_to(ox.MatMul(left, right), concat_shape(rows, columns))
+
+
+def _turned_late(x: Tensor, axes: list[int], behind: bool) -> Tensor:
+    """The axes behind all others, or in front of them."""
+    size = ox.Shape(shape_vector(x))
+    every = ox.Range(int64_constant(0), ox.Squeeze(size), int64_constant(1))
+    given = int64_constant(axes)
+    given = ox.Where(ox.Less(given, int64_constant(0)), ox.Add(given, size), given)
+    met = ox.Equal(ox.Unsqueeze(every, int64_constant([1])), given)
+    is_given = ox.Cast(ox.ReduceMax(ox.Cast(met, to=6), int64_constant([1]), keepdims=0), to=9)
+    others = ox.Compress(every, ox.Not(is_given), axis=0)
+    return transpose(x, ox.Concat(*((others, given) if behind else (given, others)), axis=0))
+
+
+def _plain_axes(axes: Any) -> Any:
     if is_tensor_like(axes):
         axes = numpy_of(axes)
-    if isinstance(axes, np.ndarray | np.generic):
-        axes = axes.tolist()
-    if isinstance(axes, int):
-        if not 0 <= axes <= min(rank_a, rank_b):
-            raise ValueError(
-                "`axes` must not be negative or larger than the number of dimensions of either "
-                f"tensor ({rank_a} and {rank_b}); got {axes}."
-            )
-        return list(range(rank_a - axes, rank_a)), list(range(axes))
+    return axes.tolist() if isinstance(axes, np.ndarray | np.generic) else axes
+
+
+def _axis_lists(axes: Any) -> tuple[list[int], list[int]]:
     if len(axes) != 2:
         raise ValueError(f"`axes` must be an integer or have length 2; got {axes!r}.")
     first, second = (
@@ -285,6 +316,19 @@ def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[in
         raise ValueError(
             f"Different number of contraction axes `a` and `b`, {len(first)} != {len(second)}."
         )
+    return first, second
+
+
+def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[int]]:
+    axes = _plain_axes(axes)
+    if isinstance(axes, int):
+        if not 0 <= axes <= min(rank_a, rank_b):
+            raise ValueError(
+                "`axes` must not be negative or larger than the number of dimensions of either "
+                f"tensor ({rank_a} and {rank_b}); got {axes}."
+            )
+        return list(range(rank_a - axes, rank_a)), list(range(axes))
+    first, second = _axis_lists(axes)
     for items, rank in ((first, rank_a), (second, rank_b)):
         if any(not -rank <= i < rank for i in items):
             raise ValueError(

@@ -56,7 +56,10 @@ _KEEP: dict[str, Any] = {"keepdims": 1}
 def _reduce(op: str, x: Tensor, axis: Any, keepdims: bool | None) -> Tensor:
     attrs = _KEEP if keepdims else _DROP
     if axis is None:
-        return apply(op, (x,), attrs)
+        whole = apply(op, (x,), attrs)
+        if not keepdims and isinstance(whole, SymbolicTensor):
+            whole.set_shape([])  # of an unknown rank, too
+        return whole
     axes = reduction_axes(axis, x, op)
     if isinstance(axes, Tensor):
         result = apply(op, (x, axes), {**attrs, "noop_with_empty_axes": 1})

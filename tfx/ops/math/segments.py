@@ -7,6 +7,7 @@ segment (a negative number) goes there and is cut off. Their gradients are those
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,12 +20,14 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.open_ranks import rank_is_open
 from tfx.ops.common.shapes import (
     as_vector,
     concat_shape,
     describe,
     dimension,
     filled,
+    known_rank,
     product,
     rank_of,
     raw_shape,
@@ -58,6 +61,8 @@ def unsorted_segment_sum(
         >>> tf.math.unsorted_segment_sum([5.0, 1.0, 7.0], [1, 0, 1], 2).numpy()
         array([ 1., 12.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(unsorted_segment_sum, data, segment_ids, num_segments)
     return _Segments(data, segment_ids, num_segments, "UnsortedSegmentSum").reduced("add", 0)
 
 
@@ -71,6 +76,8 @@ def unsorted_segment_prod(
         >>> tf.math.unsorted_segment_prod([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
         array([ 2., 35.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(unsorted_segment_prod, data, segment_ids, num_segments)
     return _Segments(data, segment_ids, num_segments, "UnsortedSegmentProd").reduced("mul", 1)
 
 
@@ -86,6 +93,8 @@ def unsorted_segment_max(
         >>> tf.math.unsorted_segment_max([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
         array([2., 7.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(unsorted_segment_max, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMax")
     return rows.reduced("max", rows.data.dtype.min)
 
@@ -102,6 +111,8 @@ def unsorted_segment_min(
         >>> tf.math.unsorted_segment_min([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
         array([2., 5.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(unsorted_segment_min, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMin")
     return rows.reduced("min", rows.data.dtype.max)
 
@@ -116,6 +127,8 @@ def unsorted_segment_mean(
         >>> tf.math.unsorted_segment_mean([5.0, 1.0, 7.0], [1, 0, 1], 2).numpy()
         array([1., 6.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(unsorted_segment_mean, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMean")
     return ox.Div(rows.reduced("add", 0), rows.counts())
 
@@ -132,6 +145,8 @@ def unsorted_segment_sqrt_n(
         >>> tf.math.unsorted_segment_sqrt_n([5.0, 1.0, 3.0], [1, 0, 1], 2).numpy().round(3)
         array([1.   , 5.657], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(unsorted_segment_sqrt_n, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentSqrtN")
     return ox.Div(rows.reduced("add", 0), ox.Sqrt(rows.counts()))
 
@@ -156,6 +171,8 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_sum([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([3., 4.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(segment_sum, data, segment_ids)
     return _sorted(data, segment_ids, Refusal.SEGMENT_SUM).reduced("add", 0)
 
 
@@ -167,6 +184,8 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
         >>> tf.math.segment_prod([3.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([6., 4.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(segment_prod, data, segment_ids)
     return _sorted(data, segment_ids, Refusal.SEGMENT_PROD).reduced("mul", 1)
 
 
@@ -178,6 +197,8 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
         >>> tf.math.segment_mean([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([1.5, 4. ], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(segment_mean, data, segment_ids)
     rows = _sorted(data, segment_ids, Refusal.SEGMENT_MEAN)
     return ox.Div(rows.reduced("add", 0), rows.counts())
 
@@ -190,6 +211,8 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_max([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([2., 4.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(segment_max, data, segment_ids)
     rows = _sorted(data, segment_ids, Refusal.SEGMENT_MAX)
     dtype = rows.data.dtype
     return rows.where_any(rows.reduced("max", -math.inf if dtype.is_floating else dtype.min))
@@ -203,9 +226,21 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_min([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([1., 4.], dtype=float32)
     """
+    if rank_is_open(data):
+        return _over_rows(segment_min, data, segment_ids)
     rows = _sorted(data, segment_ids, Refusal.SEGMENT_MIN)
     dtype = rows.data.dtype
     return rows.where_any(rows.reduced("min", math.inf if dtype.is_floating else dtype.max))
+
+
+def _over_rows(function: Callable[..., Tensor], data: Any, segment_ids: Any, *more: Any) -> Tensor:
+    """What a function gives for data whose axes behind those of the numbers became one."""
+    x, ids = tensor(data), tensor(segment_ids)
+    rank = known_rank(ids, "segment_ids")
+    tail = shape_vector(x, rank)
+    flat = reshape_to(x, concat_shape(shape_vector(ids), product(tail)))
+    found = function(flat, ids, *more)
+    return reshape_to(found, concat_shape(dimension(found, 0), tail))
 
 
 class _Segments:

@@ -77,6 +77,7 @@ def test_crops():
     x = _image(4, 2, 2, 1)
     whole = np.asarray(batch_to_space(x, [2, 2], [[0, 0], [0, 0]]))
     assert_close(batch_to_space(x, [2, 2], [[1, 0], [0, 2]]), whole[:, 1:, :-2])
+    assert_close(batch_to_space(x, 2, [[0, 0], [0, 0]]), whole)  # of two axes
 
 
 @pytest.mark.parametrize(
@@ -90,8 +91,10 @@ def test_crops():
         (lambda: batch_to_space(_image(3, 2), [2], [[0, 0]]), "divisible by 2"),
         (lambda: space_to_batch(_image(1, 2), [0], [[0, 0]]), "numbers of 1 or more"),
         (lambda: space_to_batch(_image(1, 2), [1], [0]), "must be pairs"),
+        (lambda: space_to_batch(_image(1, 2), 1, [[0, 0]]), "a number for each of the 1 pairs"),
+        (lambda: batch_to_space(_image(2, 2), [2], [[0, 0]] * 2), "for each of the 2 pairs"),
     ],
-    ids=range(8),
+    ids=range(10),
 )
 def test_errors(f, message):
     with pytest.raises(InvalidArgumentError, match=message):

@@ -144,3 +144,35 @@ def test_cross(rng):
 def test_errors(f, message):
     with pytest.raises((InvalidArgumentError, ValueError), match=message):
         f()
+
+
+@pytest.mark.parametrize("align", BANDS)
+@pytest.mark.parametrize("k", [(-1, 2), (0, 0), (1, 1), (-2, -1), (1, 3), (-2, 1)])
+@pytest.mark.parametrize("shape", SHAPES[:5])
+def test_bands_of_sizes_that_a_run_tells(shape, k, align, rng):
+    x = rng.standard_normal(shape)
+    if not all(-shape[-2] < d < shape[-1] for d in k):
+        pytest.skip("no such diagonals")
+
+    def part(x):
+        return module.diag_part(x, k=k, align=align, padding_value=7.0)
+
+    def set_(x, d):
+        return module.set_diag(x, d, k=k, align=align)
+
+    def made(d):
+        return module.diag(d, k=k, align=align)
+
+    stored = part(x).numpy()
+    other = rng.standard_normal(stored.shape)
+    assert_close(run_traced(part, x), stored)
+    assert_close(run_traced(set_, x, other), set_(x, other))
+    assert_close(run_traced(made, other), made(other))
+
+
+def test_diagonals_of_another_length_are_refused_by_the_run():
+    def f(x, d):
+        return module.set_diag(x, d)
+
+    with pytest.raises(Exception, match="Reshape"):
+        run_traced(f, np.zeros((3, 3)), np.zeros(2))

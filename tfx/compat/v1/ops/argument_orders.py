@@ -75,7 +75,7 @@ _TABLE = {
     },
     "tfx.ops.array.where": {"boolean_mask": "tensor mask name axis"},
     "tfx.ops.array.shape": {"shape": "input name out_type", "size": "input name out_type"},
-    "tfx.ops.linalg.norms": {"norm": "tensor ord axis keepdims name keep_dims=keepdims"},
+    "tfx.linalg_ops.norms": {"norm": "tensor ord axis keepdims name keep_dims=keepdims"},
     "tfx.ops.array.pad": {"pad": "tensor paddings mode name constant_values"},
     "tfx.ops.array.partition": {
         "confusion_matrix": "labels predictions num_classes dtype name weights",
