@@ -95,9 +95,10 @@ class BodyGraph(FuncGraph):
         )
 
     def evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
-        """Contents of a tensor for an initial value; see ``FuncGraph``."""
-        if tensor._graph is self:
-            return super().evaluate(tensor)  # it depends on what happens at run time: refused
+        """Contents of a tensor for an initial value; see ``FuncGraph``.
+
+        What a body computes without its own inputs has contents, too.
+        """
         return self.parent.evaluate(tensor)
 
 

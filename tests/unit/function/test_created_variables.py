@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+from typing import Any
 
 import numpy as np
 import pytest
 
 import tfx as tf
 from tfx.core.errors import FailedPreconditionError
+from tfx.testing import assert_close
 
 
 class State:
@@ -228,3 +230,57 @@ def test_call_contents_are_not_kept_alive():
     del x
     gc.collect()
     assert reference() is None
+
+
+class _Lazy(tf.Module):
+    """Makes its variable at the first call."""
+
+    def __init__(self, initial: Any) -> None:
+        super().__init__()
+        self.initial, self.kernel = initial, None
+
+    def __call__(self, x: Any) -> Any:
+        if self.kernel is None:
+            self.kernel = tf.Variable(self.initial(x))
+        return x + self.kernel
+
+
+INITIAL_VALUES = {
+    "constants": lambda x: tf.zeros([3]) + tf.range(3.0),
+    "a shape": lambda x: tf.fill([3], tf.cast(tf.shape(x)[0], tf.float32)),
+    "a branch": lambda x: tf.cond(tf.constant(2.0) > 1.0, lambda: tf.ones([3]), lambda: -x),
+    "random numbers": lambda x: tf.random.normal([3]) + tf.random.uniform([3], seed=1),
+}
+
+
+@pytest.mark.parametrize("name", INITIAL_VALUES)
+def test_a_variable_made_in_a_loop_or_a_branch(name: str) -> None:
+    layer = _Lazy(INITIAL_VALUES[name])
+
+    @tf.function
+    def run(x: Any, n: Any) -> Any:
+        for _ in tf.range(n):
+            for _ in tf.range(2):
+                if n > 0:
+                    x = layer(x)
+        return x
+
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    found = run(tf.constant(x), tf.constant(2))
+    assert_close(found, x + 4.0 * layer.kernel.numpy())
+    assert_close(run(tf.constant(x), tf.constant(1)), x + 2.0 * layer.kernel.numpy())
+    if name == "constants":
+        assert_close(layer.kernel, [0.0, 1.0, 2.0])
+
+
+def test_an_initial_value_of_a_loop_variable_is_refused() -> None:
+    layer = _Lazy(lambda x: x * 2.0)
+
+    @tf.function
+    def run(x: Any) -> Any:
+        for _ in tf.range(2):
+            x = layer(x)
+        return x
+
+    with pytest.raises(tf.errors.FailedPreconditionError, match="a branch or a loop body"):
+        run(tf.constant([1.0, 2.0, 3.0]))

@@ -13,6 +13,7 @@ from tfx.core.errors import FailedPreconditionError, OpError
 from tfx.core.shapes import TensorShape
 from tfx.core.source import UNKNOWN_LOCATION, bracketed, raised_at, raised_inside
 from tfx.core.specs import TensorSpec
+from tfx.framework.body_graph import BodyGraph, LoopGraph
 from tfx.framework.context import current, recorders_inside_traces, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
@@ -23,7 +24,8 @@ from tfx.function.execution.plan import Plan
 from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.parameters import Parameters
 from tfx.function.tracing.trace_key import TraceKey, leaf_names, spec_shape, tensor_shape
-from tfx.graph.ir import Graph, RawShape, Value
+from tfx.graph.copy_body import copy_node
+from tfx.graph.ir import Graph, RawShape, Value, free_values
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.verify import verify_if_enabled
 
@@ -156,9 +158,14 @@ class Trace:
 
     def _evaluate(self, tensor: SymbolicTensor) -> EagerTensor:
         """Compute a tensor of the unfinished graph from the arguments of the call being traced."""
-        graph = self.func_graph.graph.copy()
-        graph.outputs = [tensor._symbol]
-        graph = remove_dead_nodes(graph, keep_effects=False)
+        graph = remove_dead_nodes(_unrolled(self.func_graph, tensor), keep_effects=False)
+        open_values = free_values(graph)
+        if open_values:
+            raise FailedPreconditionError(
+                f"The initial value of a variable depends on {open_values[0].name!r}, which has no "
+                f"contents while {tensor.graph.name!r}, a branch or a loop body, is traced. Create "
+                "the variable outside of it, or pass a callable that makes the initial value."
+            )
         needed = _needed_inputs(graph)
         entries = {id(s.entry): s for s in self.func_graph.read_states()}
         outer = {id(v): t for t, v in self.func_graph.captured.values()}
@@ -179,6 +186,37 @@ class Trace:
                 )
         graph.inputs = needed
         return EagerTensor(Plan(graph).run(given)[0], tensor.dtype)
+
+
+def _unrolled(func_graph: FuncGraph, tensor: SymbolicTensor) -> Graph:
+    """The unfinished graph with a tensor as its result, and bodies around that as if they ran once.
+
+    What the inputs of bodies are is left open, but for variables.
+    """
+    bodies: list[BodyGraph] = []
+    around = tensor.graph
+    while isinstance(around, BodyGraph):
+        bodies.insert(0, around)
+        around = around.parent
+    outer: dict[int, Value] = {}
+    for body in reversed(bodies):
+        for entry, variable in body.entries.values() if isinstance(body, LoopGraph) else ():
+            outer[id(entry)] = body.parent.value_of(body.parent.read(variable))
+    graph = func_graph.graph.copy()
+    known: dict[int, Value] = {}
+
+    def lookup(value: Value) -> Value:
+        while id(value) in outer:
+            value = outer[id(value)]
+        return known.get(id(value), value)
+
+    for body in bodies:
+        graph.constants += body.graph.constants
+        for node in body.graph.nodes:
+            made = copy_node(node, graph, lookup, lambda value: value)
+            known.update((id(v), w) for v, w in zip(node.outputs, made.outputs, strict=True))
+    graph.outputs = [lookup(tensor._symbol)]
+    return graph
 
 
 def _say_where(error: Exception, name: str) -> None:

@@ -225,7 +225,9 @@ def sequence_mask(
         array([[ True, False, False],
                [ True,  True,  True]])
     """
-    ends = as_int64_shape(tensor(lengths))
+    given = tensor(lengths)
+    # Of a length that is no whole number, every place below it counts.
+    ends = as_int64_shape(ox.Ceil(given) if given.dtype.is_floating else given)
     if maxlen is None:
         flat = ox.Reshape(ends, int64_constant([-1]))
         known = concat_shape(flat, int64_constant([0]))

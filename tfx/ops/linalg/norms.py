@@ -80,7 +80,7 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
 
     Args:
         t: Tensor or ``IndexedSlices`` of a floating dtype.
-        clip_norm: The largest norm, a positive scalar.
+        clip_norm: The largest norm, a positive scalar; what is negative counts as 0.
         axes: The axes that a norm is taken over; None: all.
         name: Accepted for compatibility.
 
@@ -90,7 +90,11 @@ def clip_by_norm(t: Any, clip_norm: Any, axes: Any = None, name: str | None = No
         array([0.6, 0.8], dtype=float32)
     """
     values = _values(t)
-    limit = convert_to_tensor(clip_norm, values.dtype)
+    if isinstance(clip_norm, int | float):
+        limit = convert_to_tensor(max(clip_norm, 0), values.dtype)
+    else:
+        limit = convert_to_tensor(clip_norm, values.dtype)
+        limit = maximum(limit, scalar_like(0, limit))
     squares = reduce_sum(square(values), axes, True)
     # The root of zero has no slope: it is taken of one instead.
     positive = greater(squares, 0)

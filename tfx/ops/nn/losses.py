@@ -242,7 +242,9 @@ def log_poisson_loss(
     if not compute_full_loss:
         return loss
     one = scalar_like(1, x)
-    inside = ox.GreaterOrEqual(counts, one)
+    inside = ox.Not(
+        ox.And(ox.GreaterOrEqual(counts, scalar_like(0, x)), ox.LessOrEqual(counts, one))
+    )
     safe = where(inside, counts, one)
     rooted = multiply(log(multiply(safe, scalar_like(2 * np.pi, x))), scalar_like(0.5, x))
     stirling = add(subtract(multiply(safe, log(safe)), safe), rooted)

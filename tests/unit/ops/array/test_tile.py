@@ -127,3 +127,9 @@ def test_a_maxlen_known_at_run_time():
     assert_close(result, [[True, False, False], [True, True, False]])
     with pytest.raises(ValueError, match="`maxlen` must be scalar"):
         sequence_mask([1], constant([3]))
+
+
+def test_sequence_mask_of_lengths_that_are_no_whole_numbers():
+    lengths = np.array([1.2, 2.0, 0.0], np.float32)
+    expected = np.arange(2) < lengths[:, None]
+    check(sequence_mask, [lengths], expected)

@@ -122,6 +122,8 @@ def test_clip_by_norm_of_zeros_and_rows():
         y = module.clip_by_norm(x, 1.0)
     assert_close(y, [0.0, 0.0])
     assert_close(tape.gradient(y, x), [1.0, 1.0])
+    for limit in (-1.0, constant(-1.0)):  # as 0
+        assert_close(module.clip_by_norm(constant([3.0, 4.0]), limit), [0.0, 0.0])
     rows = module.clip_by_norm(IndexedSlices(constant([[3.0, 4.0]]), constant([5])), 1.0)
     assert isinstance(rows, IndexedSlices)
     assert_close(rows.values, [[0.6, 0.8]])
