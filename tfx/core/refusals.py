@@ -109,6 +109,12 @@ class Refusal(enum.Enum):
         "the dense_shape has more than 2**63 - 1 elements: entries have no number in int64",
         "give it a smaller dense_shape, or map its indices to smaller ones",
     )
+    CTC_FRAMES = (
+        42,
+        "CTCLoss",
+        "Not enough time for target transition sequence: a row of labels is longer than its frames",
+        "give each text at least as many frames as labels",
+    )
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

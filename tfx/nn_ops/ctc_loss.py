@@ -9,9 +9,11 @@ import numpy as np
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
-from tfx.framework.tensor import Tensor
+from tfx.framework.guards import refused_unless
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.tracing.function import function
 from tfx.ops.array.concat import concat, stack
 from tfx.ops.array.creation import ones_like
@@ -61,7 +63,7 @@ def ctc_loss(
         ``[batch]``; infinity where a text does not fit into its frames.
 
     Raises:
-        InvalidArgumentError: other ranks.
+        InvalidArgumentError: other ranks, or a row of sparse labels that is longer than its frames.
         ValueError: sparse labels without a ``blank_index``.
 
     Example:
@@ -76,7 +78,8 @@ def ctc_loss(
                 "Argument `blank_index` must be provided when `labels` is a `SparseTensor`: "
                 "0, or -1 for the last class."
             )
-        labels, label_length = _filled_up(labels)
+        labels, label_length = filled_up(labels)
+        label_length = _fitting(label_length, as_int64(logit_length))
     x, words = tensor(logits), as_int64(labels)
     if x.shape.rank != 3 or words.shape.rank != 2:
         raise InvalidArgumentError(
@@ -94,13 +97,23 @@ def ctc_loss(
     return loss
 
 
-def _filled_up(labels: SparseTensor) -> tuple[Tensor, Tensor]:
+def filled_up(labels: SparseTensor) -> tuple[Tensor, Tensor]:
     """Sparse labels as a matrix, and the length of each row."""
     values = labels.values
     require_dtype(values, values.dtype.is_integer, "ctc_loss", "labels of an integer dtype")
     rows, size = labels.indices[:, 0], as_int64(labels.dense_shape)[0]
     lengths = unsorted_segment_sum(ones_like(rows), rows, size)
     return to_dense(labels), lengths
+
+
+def _fitting(lengths: Tensor, frames: Tensor) -> Tensor:
+    """The lengths of texts, none of which has more letters than frames."""
+    fine = lengths <= frames
+    if not isinstance(fine, EagerTensor):
+        return refused_unless(fine, lengths, Refusal.CTC_FRAMES)
+    if not fine.numpy().all():
+        raise InvalidArgumentError(Refusal.CTC_FRAMES.said(), op="CTCLoss")
+    return lengths
 
 
 def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Tensor) -> Tensor:

@@ -42,6 +42,7 @@ NUMBERS = {
     "SPARSE_RESET": 39,
     "SPARSE_RIGHT_RAGGED": 40,
     "SPARSE_SIZE": 41,
+    "CTC_FRAMES": 42,
 }
 
 

@@ -117,8 +117,21 @@ def test_sparse_labels_and_the_loss_of_tensorflow_1() -> None:
     gradient = tape.gradient(loss, logits).numpy()
     assert (gradient[:, 0] == 0).all()
     assert (gradient[0, 1] != 0).all()
-    assert np.isposinf(old(labels, logits, [1, 4])[0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Not enough time"):
+        old(labels, logits, [1, 4])
     with pytest.raises(ValueError, match="`blank_index` must be provided"):
         tf.nn.ctc_loss(labels, logits, None, [5, 4])
     with pytest.raises(tf.errors.UnimplementedError, match="got True and True"):
         old(labels, logits, [5, 4], preprocess_collapse_repeated=True)
+
+
+def test_sparse_labels_that_are_longer_than_their_frames_are_refused() -> None:
+    labels = tf.sparse.from_dense([[1, 1, 1, 1], [1, 0, 0, 0]])
+
+    def loss(frames: Any) -> Any:
+        return tf.nn.ctc_loss(labels, tf.zeros([5, 2, 3]), None, frames, blank_index=0)
+
+    for function in (loss, tf.function(loss)):
+        assert function(tf.constant([5, 2])).shape == [2]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Not enough time for target"):
+            function(tf.constant([3, 5]))

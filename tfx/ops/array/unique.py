@@ -27,6 +27,7 @@ from tfx.ops.common.shapes import (
     rank_of,
     shape_vector,
 )
+from tfx.ops.math.cast import stop_gradient
 
 
 class Unique(NamedTuple):
@@ -88,6 +89,7 @@ def _distinct(values: Any) -> tuple[Tensor, Tensor, Tensor]:
     x = tensor(values)
     if rank_of(x) not in (1, None):
         raise InvalidArgumentError(f"unique expects a 1D vector; got shape {x.shape}.", op="Unique")
+    x = stop_gradient(x)
     moved = movable(x)
     known = contents(moved) if x.dtype.is_floating else None
     if not x.dtype.is_floating or (known is not None and not np.isnan(known).any()):

@@ -133,3 +133,14 @@ def test_each_nan_is_distinct(dtype):
     np.testing.assert_array_equal(tf.cast(numbers.y, "float32"), [0, 2])
     assert not np.signbit(tf.cast(numbers.y, "float32")[0])
     assert traced(tf.zeros([0], dtype)).y.shape == (0,)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0, 1.0], [1.0, np.nan, 1.0]])
+def test_there_is_no_gradient_of_distinct_elements(values):
+    x = tf.constant(values)
+    for function in (lambda x: tf.unique(x).y, lambda x: tf.unique_with_counts(x).y):
+        for each in (function, tf.function(function)):
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                y = each(x) * 2.0
+            assert tape.gradient(y, x) is None

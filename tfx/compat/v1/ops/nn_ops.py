@@ -285,7 +285,8 @@ def ctc_loss(
             "tf.nn.ctc_loss takes dense ones."
         )
     x = one_of("logits", logits, "inputs", inputs)
-    loss = ctc.ctc_loss(labels, x, None, sequence_length, time_major, blank_index=-1)
-    return (
-        where(is_inf(loss), zeros_like(loss), loss) if ignore_longer_outputs_than_inputs else loss
-    )
+    if not ignore_longer_outputs_than_inputs:
+        return ctc.ctc_loss(labels, x, None, sequence_length, time_major, blank_index=-1)
+    words, lengths = ctc.filled_up(labels)
+    loss = ctc.ctc_loss(words, x, lengths, sequence_length, time_major, blank_index=-1)
+    return where(is_inf(loss), zeros_like(loss), loss)
