@@ -16,6 +16,7 @@ from tfx.graph.ir import HOST
 # Modules whose functions take tensors. The files of ``io`` are not touched: nothing here runs.
 _MODULES = ("bitwise", "linalg", "math", "nn", "random", "signal", "strings", "image", "debugging")
 _TOP = ("as_string", "bitcast", "cast", "complex", "concat", "gather", "one_hot", "where", "print")
+_TOP += ("fingerprint", "timestamp")
 _IO = ("decode_base64", "decode_png", "decode_raw", "encode_base64", "encode_png", "parse_tensor")
 _IO += ("matching_files", "read_file", "serialize_tensor", "write_file")
 # What they do is to change settings.
@@ -28,6 +29,7 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "strings.substr": lambda: tf.strings.substr(_text(), 0, 1),
     "strings.ngrams": lambda: tf.strings.ngrams(_text(), 1),
     "strings.format": lambda: tf.strings.format("{}", _floats()),
+    "strings.to_hash_bucket": lambda: tf.strings.to_hash_bucket(_text(), 5),
     "strings.to_hash_bucket_fast": lambda: tf.strings.to_hash_bucket_fast(_text(), 5),
     "strings.to_hash_bucket_strong": lambda: tf.strings.to_hash_bucket_strong(_text(), 5, [1, 2]),
     "strings.unsorted_segment_join": lambda: tf.strings.unsorted_segment_join(_text(), [0, 0], 1),

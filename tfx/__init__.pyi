@@ -142,6 +142,8 @@ from tfx.initializers.top_level import random_uniform_initializer as random_unif
 from tfx.initializers.top_level import zeros_initializer as zeros_initializer
 from tfx.linalg_ops.general_eigen import eig as eig
 from tfx.linalg_ops.general_eigen import eigvals as eigvals
+from tfx.linalg_ops.norms import norm as norm
+from tfx.lookup_ops.hash_buckets import fingerprint as fingerprint
 from tfx.ops.array.concat import concat as concat
 from tfx.ops.array.concat import parallel_stack as parallel_stack
 from tfx.ops.array.concat import split as split
@@ -189,6 +191,7 @@ from tfx.ops.array.space_to_batch import (
     required_space_to_batch_paddings as required_space_to_batch_paddings,
 )
 from tfx.ops.array.space_to_batch import space_to_batch as space_to_batch
+from tfx.ops.array.space_to_batch import space_to_batch_nd as space_to_batch_nd
 from tfx.ops.array.static_value import get_static_value as get_static_value
 from tfx.ops.array.tile import meshgrid as meshgrid
 from tfx.ops.array.tile import repeat as repeat
@@ -210,12 +213,12 @@ from tfx.ops.debugging.assertions import assert_greater as assert_greater
 from tfx.ops.debugging.assertions import assert_less as assert_less
 from tfx.ops.debugging.print import print as print
 from tfx.ops.debugging.static_assertions import assert_rank as assert_rank
+from tfx.ops.debugging.timestamp import timestamp as timestamp
 from tfx.ops.linalg.einsum import einsum as einsum
 from tfx.ops.linalg.einsum import tensordot as tensordot
 from tfx.ops.linalg.matmul import matmul as matmul
 from tfx.ops.linalg.norms import clip_by_global_norm as clip_by_global_norm
 from tfx.ops.linalg.norms import clip_by_norm as clip_by_norm
-from tfx.linalg_ops.norms import norm as norm
 from tfx.ops.math.argmax import argmax as argmax
 from tfx.ops.math.argmax import argmin as argmin
 from tfx.ops.math.arithmetic import add as add
@@ -280,6 +283,7 @@ from tfx.ops.math.trigonometry import sin as sin
 from tfx.ops.math.trigonometry import sinh as sinh
 from tfx.ops.math.trigonometry import tan as tan
 from tfx.ops.math.trigonometry import tanh as tanh
+from tfx.ops.nn.morphology import extract_volume_patches as extract_volume_patches
 from tfx.ops.nn.softmax import sigmoid as sigmoid
 from tfx.ops.strings.python_strings import as_string as as_string
 from tfx.ragged_ops.ragged_tensor import RaggedTensor as RaggedTensor
@@ -292,6 +296,8 @@ from tfx.script_ops.py_function import py_function as py_function
 from tfx.sparse_ops.edit_distance import edit_distance as edit_distance
 from tfx.sparse_ops.sparse_tensor import SparseTensor as SparseTensor
 from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec as SparseTensorSpec
+from tfx.summary.tensor_messages import make_ndarray as make_ndarray
+from tfx.summary.tensor_messages import make_tensor_proto as make_tensor_proto
 from tfx.vectorize.hessian import hessians as hessians
 from tfx.vectorize.vectorized_map import vectorized_map as vectorized_map
 

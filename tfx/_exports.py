@@ -112,8 +112,12 @@ _TABLE = {
     "tfx.ops.math.arithmetic": "add add_n divide maximum minimum multiply pow subtract truediv",
     "tfx.ops.debugging.assertions": "Assert assert_equal assert_greater assert_less",
     "tfx.ops.array.space_to_batch": (
-        "batch_to_space required_space_to_batch_paddings space_to_batch"
+        "batch_to_space required_space_to_batch_paddings space_to_batch space_to_batch_nd"
     ),
+    "tfx.ops.nn.morphology": "extract_volume_patches",
+    "tfx.ops.debugging.timestamp": "timestamp",
+    "tfx.lookup_ops.hash_buckets": "fingerprint",
+    "tfx.summary.tensor_messages": "make_ndarray make_tensor_proto",
     "tfx.ops.common.broadcast_shapes": "broadcast_dynamic_shape broadcast_static_shape",
     "tfx.ops.math.cast": "cast guarantee_const identity identity_n saturate_cast stop_gradient",
     "tfx.ops.math.clip": "clip_by_value",

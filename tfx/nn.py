@@ -31,6 +31,7 @@ from tfx.ops.nn.candidate_samplers import compute_accidental_hits as compute_acc
 from tfx.ops.nn.candidate_samplers import (
     fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
 )
+from tfx.ops.nn.conv_transpose import atrous_conv2d_transpose as atrous_conv2d_transpose
 from tfx.ops.nn.conv_transpose import conv1d_transpose as conv1d_transpose
 from tfx.ops.nn.conv_transpose import conv2d_transpose as conv2d_transpose
 from tfx.ops.nn.conv_transpose import conv3d_transpose as conv3d_transpose
@@ -58,6 +59,8 @@ from tfx.ops.nn.losses import (
 from tfx.ops.nn.losses import (
     weighted_cross_entropy_with_logits as weighted_cross_entropy_with_logits,
 )
+from tfx.ops.nn.morphology import dilation2d as dilation2d
+from tfx.ops.nn.morphology import erosion2d as erosion2d
 from tfx.ops.nn.normalization import batch_normalization as batch_normalization
 from tfx.ops.nn.normalization import local_response_normalization as local_response_normalization
 from tfx.ops.nn.normalization import lrn as lrn
@@ -75,6 +78,7 @@ from tfx.ops.nn.pooling import max_pool2d as max_pool2d
 from tfx.ops.nn.pooling import max_pool3d as max_pool3d
 from tfx.ops.nn.pooling import max_pool_with_argmax as max_pool_with_argmax
 from tfx.ops.nn.pooling import pool as pool
+from tfx.ops.nn.repeated_labels import collapse_repeated as collapse_repeated
 from tfx.ops.nn.sampled_losses import nce_loss as nce_loss
 from tfx.ops.nn.sampled_losses import sampled_softmax_loss as sampled_softmax_loss
 from tfx.ops.nn.softmax import log_softmax as log_softmax

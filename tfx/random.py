@@ -12,6 +12,9 @@ from tfx.ops.nn.candidate_samplers import (
     log_uniform_candidate_sampler as log_uniform_candidate_sampler,
 )
 from tfx.ops.nn.candidate_samplers import uniform_candidate_sampler as uniform_candidate_sampler
+from tfx.ops.random.bounded_normal import (
+    stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal,
+)
 from tfx.ops.random.generator import Algorithm as Algorithm
 from tfx.ops.random.generator import Generator as Generator
 from tfx.ops.random.generator import create_rng_state as create_rng_state

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
+from tfx.lookup_ops.hash_buckets import to_hash_bucket as to_hash_bucket
 from tfx.lookup_ops.hash_buckets import to_hash_bucket_fast as to_hash_bucket_fast
 from tfx.lookup_ops.hash_buckets import to_hash_bucket_strong as to_hash_bucket_strong
 from tfx.ops.strings.python_strings import as_string as as_string

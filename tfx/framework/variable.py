@@ -574,6 +574,32 @@ class Variable(Operand, metaclass=VariableKind):
         """Subtract from the elements or slices at ``indices``."""
         return self._scatter_nd(indices, ox.Neg(_matching(self, updates)), "add")
 
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Replace elements or slices by numbers along the last axis of ``sparse_delta.indices``.
+
+        The axes in front of it are the variable's own: with one, ``v[i, indices[i, j]]`` becomes
+        ``values[i, j]``.
+        """
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta!r}")
+        last = ox.Cast(convert_to_tensor(sparse_delta.indices), to=dtypes.int64.onnx)
+        size, rank = ox.Shape(last), last.shape.rank
+        if not rank:
+            raise ValueError(f"batch_scatter_update needs indices with an axis; got {last.shape}.")
+        parts = []
+        for axis in range(rank - 1):
+            length = ox.Squeeze(ox.Shape(last, start=axis, end=axis + 1))
+            zero, one = (convert_to_tensor(n, dtypes.int64) for n in (0, 1))
+            own = ox.Range(zero, length, one)
+            wide = [1] * rank
+            wide[axis] = -1
+            parts.append(ox.Expand(ox.Reshape(own, convert_to_tensor(wide, dtypes.int64)), size))
+        behind = convert_to_tensor([-1], dtypes.int64)
+        places = ox.Concat(*(ox.Unsqueeze(p, behind) for p in (*parts, last)), axis=-1)
+        return self._scatter_nd(places, sparse_delta.values, "none")
+
     def _scatter_rows(
         self, delta: IndexedSlices, reduction: str, transform: str | None = None
     ) -> Variable:

@@ -35,6 +35,18 @@ _NUMBERS = {
 }
 
 
+def dtype_of_number(number: int) -> dtypes.DType:
+    """The dtype that a message has the number for.
+
+    Raises:
+        TypeError: there is none.
+    """
+    found = next((d for d, n in _NUMBERS.items() if n == number), None)
+    if found is None:
+        raise TypeError(f"Unsupported tensor type: number {number} of a message.")
+    return found
+
+
 def tensor_message(array: np.ndarray[Any, Any]) -> pb.Tensor:
     """A tensor with its contents.
 

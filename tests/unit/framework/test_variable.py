@@ -294,3 +294,15 @@ def test_what_libraries_of_tensorflow_1_ask_for():
     assert tf.compat.v1.assert_variables_initialized() is None
     with tf.compat.v1.Graph().as_default():
         assert tf.compat.v1.Variable(1.0)._in_graph_mode
+
+
+def test_batch_scatter_update():
+    rows = IndexedSlices(tf.constant([[9.0, 8.0], [7.0, 6.0]]), tf.constant([[0, 2], [1, 0]]))
+    v = tf.Variable([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    assert v.batch_scatter_update(rows).numpy().tolist() == [[9.0, 1.0, 8.0], [6.0, 7.0, 5.0]]
+    slices = IndexedSlices(tf.constant([[[1.0, 1.0]], [[2.0, 2.0]]]), tf.constant([[1], [0]]))
+    v = tf.Variable(np.zeros((2, 2, 2), np.float32))
+    v.batch_scatter_update(slices)
+    assert v.numpy().tolist() == [[[0.0, 0.0], [1.0, 1.0]], [[2.0, 2.0], [0.0, 0.0]]]
+    with pytest.raises(TypeError, match="not IndexedSlices"):
+        v.batch_scatter_update([1.0])

@@ -248,7 +248,9 @@ class _Lazy(tf.Module):
 INITIAL_VALUES = {
     "constants": lambda x: tf.zeros([3]) + tf.range(3.0),
     "a shape": lambda x: tf.fill([3], tf.cast(tf.shape(x)[0], tf.float32)),
-    "a branch": lambda _: tf.cond(tf.constant(2.0) > 1.0, lambda: tf.ones([3]), lambda: tf.zeros([3])),
+    "a branch": lambda _: tf.cond(
+        tf.constant(2.0) > 1.0, lambda: tf.ones([3]), lambda: tf.eye(3)[0]
+    ),
     "random numbers": lambda x: tf.random.normal([3]) + tf.random.uniform([3], seed=1),
 }
 

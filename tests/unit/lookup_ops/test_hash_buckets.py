@@ -44,3 +44,23 @@ def test_crossed_features_are_those_of_tensorflow() -> None:
     for word, number in ((b"a", 1), (b"b", 2), (b"cc", 3)):
         found.append(combined(combined(0xDECAFCAFFE, fingerprint64(word)), number) % 1000)
     assert found == [485, 357, 484]
+
+
+def test_buckets_of_the_oldest_hash_are_those_of_tensorflow() -> None:
+    words = ["", "a", "Hello", "World", "12345678", "a longer one of 20", "é"]
+    expected = [598820, 789371, 609107, 825616, 866643, 580893, 164913]
+    for function in (tf.strings.to_hash_bucket, tf.function(tf.strings.to_hash_bucket)):
+        assert function(tf.constant(words), 1000003).numpy().tolist() == expected
+
+
+def test_fingerprints_are_those_of_tensorflow() -> None:
+    words = tf.constant([["Hello", "TF"], ["a", "b"]])
+    expected = [[225, 2, 72, 217, 244, 99, 89, 141], [122, 64, 59, 169, 136, 60, 55, 83]]
+    for function in (tf.fingerprint, tf.function(tf.fingerprint)):
+        found = function(words)
+        assert found.dtype is tf.uint8 and found.numpy().tolist() == expected
+    assert tf.fingerprint([[1.0, 2.0]]).numpy().tolist() == [[223, 178, 164, 36, 10, 49, 237, 154]]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="at least one dimension"):
+        tf.fingerprint(1.0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="method"):
+        tf.fingerprint([1.0], "md5")

@@ -93,7 +93,9 @@ __getattr__, __dir__ = lazy_namespace(
         "tfx.ops.io.tensor_proto": "parse_tensor serialize_tensor",
         "tfx.ops.strings.strings": "string_join=join",
         "tfx.ops.strings.python_strings": "regex_replace string_strip=strip",
-        "tfx.lookup_ops.hash_buckets": "string_to_hash_bucket_fast=to_hash_bucket_fast",
+        "tfx.lookup_ops.hash_buckets": """
+            string_to_hash_bucket=to_hash_bucket string_to_hash_bucket_fast=to_hash_bucket_fast
+        """,
         "tfx.ops.linalg.norms": "global_norm",
         "tfx.ops.array.where": "where_v2=where",
         "tfx.ops.array.ranges": "lin_space=linspace",

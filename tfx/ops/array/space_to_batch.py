@@ -170,6 +170,10 @@ def space_to_batch(input: Any, block_shape: Any, paddings: Any, name: str | None
     return reshape_to(moved, concat_shape(entries, *sizes, behind))
 
 
+# TensorFlow's other name.
+space_to_batch_nd = space_to_batch
+
+
 def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = None) -> Tensor:
     """The inverse of ``space_to_batch``: batch entries spread over blocks, borders cut off.
 

@@ -54,6 +54,18 @@ def conv2d_transpose(
     )  # fmt: skip
 
 
+def atrous_conv2d_transpose(
+    value: Any,
+    filters: Any,
+    output_shape: Any,
+    rate: int,
+    padding: Any,
+    name: str | None = None,
+) -> Tensor:
+    """The transpose of ``atrous_conv2d``: ``conv2d_transpose`` with dilation ``rate``."""
+    return conv2d_transpose(value, filters, output_shape, 1, padding, dilations=rate)
+
+
 def conv1d_transpose(
     input: Any,
     filters: Any,
