@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfx.control_flow import element_structures as elements
 from tfx.control_flow.structured_results import place_of
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.control_flow.while_loop import WhileLoop
-from tfx.core import dtypes, nest
+from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.errors import OutOfRangeError
 from tfx.core.shapes import TensorShape
@@ -76,19 +77,19 @@ def map_fn(
         specs = [_Result(t.dtype, None) for t in slices.tensors]
     else:
         structure = fn_output_signature
-        specs = [_result(s) for s in nest.flatten(fn_output_signature)]
+        specs = [_result(s) for s in elements.flatten(fn_output_signature)]
     arrays = [s.array(slices.count, infer_shape) for s in specs]
 
     def body(i: Tensor, arrays: list[TensorArray]) -> tuple[Tensor, list[TensorArray]]:
         returned = fn(slices.at(i))
         _check_result(structure, returned, fn)
-        flat = nest.flatten(returned)
+        flat = elements.flatten(returned)
         return _next(i), [a.write(i, x) for a, x in zip(arrays, flat, strict=True)]
 
     _, arrays = _loop(body, (int64_constant(0), arrays), slices.count, name or "map")
     flat = [a.stack() for a in arrays]
     _state_lengths(flat, slices)
-    return _finish(nest.pack_sequence_as(structure, flat), back_prop)
+    return _finish(elements.pack(structure, flat), back_prop)
 
 
 def scan(
@@ -138,7 +139,7 @@ def scan(
     ) -> tuple[Tensor, list[Tensor], list[TensorArray]]:
         returned = fn(_packed(structure, so_far), slices.at(i))
         _check_result(structure, returned, fn)
-        flat = [convert_to_tensor(x) for x in nest.flatten(returned)]
+        flat = [convert_to_tensor(x) for x in elements.flatten(returned)]
         return _next(i), flat, [a.write(i, x) for a, x in zip(arrays, flat, strict=True)]
 
     state = (int64_constant(0), accumulated, arrays)
@@ -236,7 +237,7 @@ def _fold(
     def body(i: Tensor, so_far: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         returned = fn(_packed(structure, so_far), slices.at(i))
         _check_result(structure, returned, fn)
-        return _next(i), [convert_to_tensor(x) for x in nest.flatten(returned)]
+        return _next(i), [convert_to_tensor(x) for x in elements.flatten(returned)]
 
     _, last = _loop(body, (int64_constant(0), accumulated), slices.count, name)
     return _finish(_packed(structure, last), back_prop)
@@ -254,7 +255,7 @@ class _Slices:
     """
 
     def __init__(self, elems: Any, *, backwards: bool = False) -> None:
-        flat = nest.flatten(elems)
+        flat = elements.flatten(elems)
         if not flat:
             raise ValueError(
                 "elems must be a Tensor or (possibly nested) sequence of Tensors. Got "
@@ -288,7 +289,7 @@ class _Slices:
     def at(self, i: Tensor) -> Any:
         """The slices number ``i``."""
         flat = [ox.Gather(x, i) for x in self.tensors]
-        return nest.pack_sequence_as(self._elems, flat)
+        return elements.pack(self._elems, flat)
 
     def drop_first(self) -> None:
         """Leave the first slices out."""
@@ -340,21 +341,21 @@ def _loop(body: Function, state: tuple[Any, ...], count: Tensor, name: str) -> A
 def _begin(slices: _Slices, elems: Any, initializer: Any) -> tuple[Any, list[Tensor], int]:
     """The structure of the results, the first result, and how many slices that took."""
     if initializer is not None:
-        flat = [convert_to_tensor(x) for x in nest.flatten(initializer)]
+        flat = [convert_to_tensor(x) for x in elements.flatten(initializer)]
         return initializer, flat, 0
     if slices.length == 0:
         raise OutOfRangeError(
             "Tried to read from index 0 but array size is: 0; without an initializer the first "
             "slice of elems is needed."
         )
-    first = nest.flatten(slices.at(int64_constant(0)))
+    first = elements.flatten(slices.at(int64_constant(0)))
     slices.drop_first()
     return elems, first, 1
 
 
 def _check_result(structure: Any, returned: Any, fn: Function) -> None:
     try:
-        nest.assert_same_structure(structure, returned)
+        elements.assert_same_structure(structure, returned)
     except (TypeError, ValueError) as e:
         raise type(e)(
             f"fn ({place_of(fn)}) returned another structure than expected; state it with "
@@ -363,7 +364,7 @@ def _check_result(structure: Any, returned: Any, fn: Function) -> None:
 
 
 def _packed(structure: Any, flat: Sequence[Any]) -> Any:
-    return nest.pack_sequence_as(structure, list(flat))
+    return elements.pack(structure, list(flat))
 
 
 def _next(i: Tensor) -> Tensor:
@@ -381,4 +382,4 @@ def _state_lengths(results: Sequence[Tensor], slices: _Slices, more: int = 0) ->
 def _finish(results: Any, back_prop: bool) -> Any:
     if back_prop:
         return results
-    return nest.map_structure(lambda x: stop_gradient(x) if x.dtype.has_gradients else x, results)
+    return elements.map_leaves(lambda x: stop_gradient(x) if x.dtype.has_gradients else x, results)

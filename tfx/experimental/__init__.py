@@ -20,6 +20,9 @@ from tfx.experimental.dispatch import (
     dispatch_for_unary_elementwise_apis as dispatch_for_unary_elementwise_apis,
 )
 from tfx.experimental.dispatch import unregister_dispatch_for as unregister_dispatch_for
+from tfx.framework.composite.extension_type import (
+    BatchableExtensionType as BatchableExtensionType,
+)
 from tfx.framework.composite.extension_type import ExtensionType as ExtensionType
 from tfx.framework.composite.optional import Optional as Optional
 

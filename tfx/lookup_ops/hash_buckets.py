@@ -12,7 +12,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.lookup_ops.fingerprint import fingerprint64
 from tfx.lookup_ops.siphash import siphash
-from tfx.ops.common.arguments import tensor
+from tfx.ops.common.arguments import numpy_of, tensor
 from tfx.ops.common.python_ops import by_python, each
 from tfx.ops.strings.strings import text
 
@@ -67,7 +67,7 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
         TensorShape([2, 8])
     """
     x = tensor(data)
-    known = method if isinstance(method, str | bytes) else tensor(method).numpy()
+    known = method if isinstance(method, str | bytes) else np.asarray(numpy_of(method)).item()
     if known not in ("farmhash64", b"farmhash64"):
         raise InvalidArgumentError(f"Unsupported fingerprint method: {known!r} in Fingerprint.")
     if x.shape.rank == 0:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfx.control_flow import element_structures
 from tfx.control_flow.tensor_array import TensorArray
-from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.context import using
@@ -76,8 +76,8 @@ def vectorized_map(
                 f"x{i}", x.dtype.onnx, None if raw is None else raw[1:]
             )
             given.append(placeholder)
-        returned = fn(nest.pack_sequence_as(elems, given))
-        leaves = [_leaf(x, fn) for x in nest.flatten(returned)]
+        returned = fn(element_structures.pack(elems, given))
+        leaves = [_leaf(x, fn) for x in element_structures.flatten(returned)]
         results = [x for x in leaves if x is not None]
         element.graph.outputs = [element.value_of(x) for x in results]
     for placeholder, x in zip(given, tensors, strict=True):
@@ -85,11 +85,11 @@ def vectorized_map(
     elements = Elements(element, size, static_size, Fallback(fallback_to_while_loop, warn))
     found = iter(elements.run(rows))
     flat = [None if x is None else next(found) for x in leaves]
-    return nest.pack_sequence_as(returned, flat)
+    return element_structures.pack(returned, flat)
 
 
 def _tensors(elems: Any) -> list[Tensor]:
-    flat = nest.flatten(elems)
+    flat = element_structures.flatten(elems)
     if not flat:
         raise ValueError(
             f"elems must be a Tensor or a structure of Tensors; got {elems!r}, which contains none."

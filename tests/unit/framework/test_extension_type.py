@@ -238,3 +238,46 @@ def test_loops_and_branches_keep_values_beside_tensors() -> None:
 def test_objects_that_differ_beside_their_tensors_differ() -> None:
     assert bool(Stamped([1.0], 3) == Stamped([1.0], 3))
     assert not bool(Stamped([1.0], 3) == Stamped([1.0], 4))
+
+
+class Rows(tf.experimental.BatchableExtensionType):
+    x: tf.Tensor
+    y: tf.Tensor
+    name: str = "rows"
+
+
+def _rows() -> Rows:
+    return Rows(tf.reshape(tf.range(6.0), [3, 2]), tf.range(3), "numbers")
+
+
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_maps_take_slices_of_all_tensors(in_graph: bool) -> None:
+    one = Rows.Spec(tf.TensorSpec([2]), tf.TensorSpec([], tf.int32), "other")
+
+    def double(p: Rows) -> Rows:
+        return Rows(p.x * 2.0, p.y, p.name)
+
+    def run() -> Any:
+        given = _rows()
+        return (
+            tf.map_fn(lambda p: p.x[0] * tf.cast(p.y, tf.float32), given, tf.float32),
+            tf.map_fn(double, given).x,
+            tf.map_fn(lambda p: Rows(p.x, p.y + 1, "other"), given, fn_output_signature=one),
+            tf.vectorized_map(double, given),
+            tf.scan(lambda total, p: total + p.x, given, tf.zeros([2])),
+        )
+
+    single, doubled, other, batched, sums = (tf.function(run) if in_graph else run)()
+    assert single.numpy().tolist() == [0.0, 2.0, 8.0]
+    assert doubled.numpy().tolist() == batched.x.numpy().tolist() == [[0, 2], [4, 6], [8, 10]]
+    assert batched.name == "numbers"
+    assert other.y.numpy().tolist() == [1, 2, 3] and other.name == "other"
+    assert sums.numpy().tolist() == [[0.0, 1.0], [2.0, 4.0], [6.0, 9.0]]
+
+
+def test_maps_have_gradients_for_fields() -> None:
+    given = _rows()
+    with tf.GradientTape() as tape:
+        tape.watch(given.x)
+        found = tf.map_fn(lambda p: tf.reduce_sum(p.x**2), given, fn_output_signature=tf.float32)
+    assert tape.gradient(found, given.x).numpy().tolist() == [[0, 2], [4, 6], [8, 10]]

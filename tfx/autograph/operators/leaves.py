@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfx.core import nest
+from tfx.framework.composite import leaves as structures
 from tfx.framework.composite.indexed_slices import IndexedSlices
 
 
@@ -20,44 +20,19 @@ def is_composite(value: Any) -> bool:
 
 def flatten(value: Any) -> list[Any]:
     """The leaves of a structure, among them the tensors of composites."""
-    found = nest.flatten(value)
-    if not any(map(is_composite, found)):
-        return found
-    return [y for x in found for y in _parts(x)]
-
-
-def _parts(leaf: Any) -> list[Any]:
-    return nest.flatten(leaf, expand_composites=True) if is_composite(leaf) else [leaf]
+    return structures.flatten(value, is_composite)
 
 
 def pack(like: Any, leaves: Sequence[Any]) -> Any:
     """The structure with other leaves."""
-    found = nest.flatten(like)
-    if not any(map(is_composite, found)):
-        return nest.pack_sequence_as(like, list(leaves))
-    given = iter(leaves)
-    whole = [
-        nest.pack_sequence_as(x, [next(given) for _ in _parts(x)], True)
-        if is_composite(x)
-        else next(given)
-        for x in found
-    ]
-    return nest.pack_sequence_as(like, whole)
+    return structures.pack(like, leaves, is_composite)
 
 
 def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
     """The structure with what a function makes of its leaves."""
-    return pack(value, [function(x) for x in flatten(value)])
+    return structures.map_leaves(function, value, is_composite)
 
 
 def assert_same_structure(first: Any, second: Any) -> None:
-    """Check that two values have leaves in the same places.
-
-    Raises:
-        TypeError: their classes differ.
-        ValueError: they have other parts, or other values beside their tensors.
-    """
-    nest.assert_same_structure(first, second)
-    for x, y in zip(nest.flatten(first), nest.flatten(second), strict=True):
-        if is_composite(x) or is_composite(y):
-            nest.assert_same_structure(x, y, expand_composites=True)
+    """Check that two values have leaves in the same places; see ``structures``."""
+    structures.assert_same_structure(first, second, is_composite)

@@ -323,3 +323,11 @@ def _spec_maker(cls: type, hints: Mapping[str, Any]) -> Callable[..., Any]:
 
     spec.__name__ = "Spec"
     return spec
+
+
+class BatchableExtensionType(ExtensionType):
+    """Base of extension types whose tensors have their elements along the first axes.
+
+    ``map_fn``, ``vectorized_map``, ``scan`` and datasets take slices of all tensors of an object;
+    they do so for every ``ExtensionType`` of tensors. TensorFlow asks for this base.
+    """

@@ -236,8 +236,8 @@ def _band_of(x: Tensor, low: int, high: int, align: str) -> Band | TracedBand:
     rows, columns = x.shape.as_list()[-2:]
     if rows is not None and columns is not None:
         return Band(rows, columns, low, high, align)
-    sizes = (_scalar(dimension(x, axis)) for axis in (-2, -1))
-    return TracedBand(*sizes, low, high, align)
+    height, width = (_scalar(dimension(x, axis)) for axis in (-2, -1))
+    return TracedBand(height, width, low, high, align)
 
 
 def _one_diagonal(x: Tensor, flat: Tensor, k: int) -> Tensor:

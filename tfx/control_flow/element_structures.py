@@ -1,0 +1,42 @@
+"""Structures of elements along first axes: objects of extension types are their tensors.
+
+Those that hold ragged or sparse tensors are not: rows of these are no slices of what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from tfx.core.specs import TensorSpec
+from tfx.framework.composite import leaves as structures
+from tfx.framework.composite.extension_parts import KIND
+from tfx.framework.composite.extension_type import ExtensionType
+from tfx.framework.tensor import Tensor
+from tfx.framework.variable import Variable
+
+
+def _is_batch(value: Any) -> bool:
+    return isinstance(value, ExtensionType) and all(
+        isinstance(x, Tensor | Variable | TensorSpec) or _is_batch(x) for x in KIND.values(value)
+    )
+
+
+def flatten(value: Any) -> list[Any]:
+    """The leaves of a structure, among them the tensors of extension types."""
+    return structures.flatten(value, _is_batch)
+
+
+def pack(like: Any, leaves: Sequence[Any]) -> Any:
+    """The structure with other leaves."""
+    return structures.pack(like, leaves, _is_batch)
+
+
+def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
+    """The structure with what a function makes of its leaves."""
+    return structures.map_leaves(function, value, _is_batch)
+
+
+def assert_same_structure(first: Any, second: Any) -> None:
+    """Check that two values have leaves in the same places; see ``structures``."""
+    structures.assert_same_structure(first, second, _is_batch)
