@@ -30,6 +30,7 @@ from tfx import nn as nn
 from tfx import optimizers as optimizers
 from tfx import profiler as profiler
 from tfx import quantization as quantization
+from tfx import queue as queue
 from tfx import ragged as ragged
 from tfx import random as random
 from tfx import raw as raw

@@ -33,6 +33,7 @@ SUBMODULES: tuple[str, ...] = (
     "optimizers",
     "profiler",
     "quantization",
+    "queue",
     "ragged",
     "random",
     "raw",

@@ -47,7 +47,7 @@ def test_namespaces_list_public_names_alone(name: str) -> None:
     ("name", "told"),
     [
         ("zeross", "module 'tfx' has no attribute 'zeross'; did you mean 'zeros'?"),
-        ("queue", "TensorFlow has tf.queue, tfx does not have it (yet); Python's queue module"),
+        ("xla", "TensorFlow has tf.xla, tfx does not have it (yet); graphs are compiled by ONNX"),
         ("sparse.cross_hashed", "TensorFlow has tf.sparse.cross_hashed, tfx does not have it"),
         ("placeholder", "; it is tfx.compat.v1.placeholder"),
         ("log", "; it is tfx.math.log"),
@@ -64,7 +64,7 @@ def test_namespaces_list_public_names_alone(name: str) -> None:
         ("compat.v1.layers", "TensorFlow has tf.compat.v1.layers, tfx does not have it (yet)"),
         ("compat.v1.nn.dynamic_rnn", "TensorFlow has tf.compat.v1.nn.dynamic_rnn, tfx does not"),
         ("compat.v1.nn.fractional_avg_pool", "TensorFlow has tf.compat.v1.nn.fractional_avg_pool"),
-        ("compat.v2.queue", "TensorFlow has tf.queue"),
+        ("compat.v2.xla", "TensorFlow has tf.xla"),
         ("compat.v3", "'tfx.compat' has no attribute 'v3'"),
         ("autodiff.Nothing", "; it has ForwardAccumulator, GradientTape"),
     ],
@@ -86,7 +86,7 @@ def test_asking_for_a_name_costs_little() -> None:
     # What is said of it is only found out when it is read.
     program = (
         "import sys, tfx\n"
-        "assert not hasattr(tfx, 'queue') and not hasattr(tfx, 'zeross')\n"
+        "assert not hasattr(tfx, 'xla') and not hasattr(tfx, 'zeross')\n"
         "print([m for m in sys.modules if m in ('difflib', 'tfx.core.tensorflow_names')])"
     )
     run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)

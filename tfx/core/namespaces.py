@@ -174,5 +174,4 @@ _INSTEAD = {
     "audio": "Python's wave module and SciPy read sound files",
     "distribute": "there is one process with one replica",
     "sysconfig": "there is nothing to build against: graphs are plain ONNX",
-    "queue": "Python's queue module hands values between threads",
 }

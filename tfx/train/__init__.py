@@ -15,6 +15,7 @@ from tfx.parsing.messages import message_class as _message_class
 from tfx.train import experimental as experimental
 from tfx.train.async_save import BackgroundSave as BackgroundSave
 from tfx.train.checkpoint import Checkpoint as Checkpoint
+from tfx.train.coordinator import Coordinator as Coordinator
 from tfx.train.latest_checkpoint_file import CheckpointState as CheckpointState
 from tfx.train.latest_checkpoint_file import checkpoints_iterator as checkpoints_iterator
 from tfx.train.latest_checkpoint_file import get_checkpoint_state as get_checkpoint_state

@@ -108,7 +108,7 @@ __getattr__, __dir__ = lazy_namespace(
         "tfx.version": "COMPILER_VERSION GIT_VERSION",
         "tfx.compat.v1.session.config": "ConfigProto GPUOptions",
         "tfx.compat.v1.variables.template": "make_template",
-        "tfx.compat.v1.ops.older_names": "Print div py_func",
+        "tfx.compat.v1.ops.older_names": "Print div py_func sparse_to_dense",
         "tfx.compat.v1.ops.math_ops": """
             reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
             reduce_sum
@@ -134,6 +134,7 @@ __getattr__, __dir__ = lazy_namespace(
         "data",
         "debugging",
         "flags",
+        "gfile",
         "image",
         "initializers",
         "logging",

@@ -1,0 +1,106 @@
+"""Queues: order, waiting, closing, and steps of a function."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import tfx as tf
+
+
+def _values(found: Any) -> Any:
+    return tf.nest.map_structure(lambda x: np.asarray(x).tolist(), found)
+
+
+def test_first_in_first_out() -> None:
+    queue = tf.queue.FIFOQueue(3, [tf.float32, tf.int32], shapes=[[2], []])
+    queue.enqueue([[1.0, 2.0], 3])
+    queue.enqueue_many([[[3.0, 4.0], [5.0, 6.0]], [4, 5]])
+    assert int(queue.size()) == 3
+    assert _values(queue.dequeue()) == [[1.0, 2.0], 3]
+    assert _values(queue.dequeue_many(2)) == [[[3.0, 4.0], [5.0, 6.0]], [4, 5]]
+    with pytest.raises(ValueError, match=r"Shape .* is not that of"):
+        queue.enqueue([[1.0], 3])
+    with pytest.raises(ValueError, match="takes 2 components"):
+        queue.enqueue([[1.0, 2.0]])
+
+
+def test_a_closed_queue() -> None:
+    queue = tf.queue.FIFOQueue(5, tf.string, shapes=[[]])
+    queue.enqueue_many([["a", "b", "c"]])
+    queue.close()
+    assert bool(queue.is_closed())
+    with pytest.raises(tf.errors.CancelledError, match="is closed"):
+        queue.enqueue("d")
+    assert _values(queue.dequeue()) == b"a"
+    with pytest.raises(tf.errors.OutOfRangeError, match=r"requested 3, current size 2"):
+        queue.dequeue_many(3)
+    assert _values(queue.dequeue_up_to(3)) == [b"b", b"c"]
+    with pytest.raises(tf.errors.OutOfRangeError, match="insufficient elements"):
+        queue.dequeue()
+
+
+def test_names() -> None:
+    queue = tf.queue.FIFOQueue(2, [tf.int32, tf.float32], names=["a", "b"])
+    queue.enqueue({"b": 2.0, "a": 1})
+    assert _values(queue.dequeue()) == {"a": 1, "b": 2.0}
+    with pytest.raises(ValueError, match="give a dict"):
+        queue.enqueue([1, 2.0])
+    with pytest.raises(ValueError, match=r"The names of .* are \['a', 'b'\]"):
+        queue.enqueue({"a": 1, "c": 2.0})
+
+
+def test_padding_and_priorities_and_shuffling() -> None:
+    padding = tf.queue.PaddingFIFOQueue(5, [tf.int32], shapes=[[None]])
+    padding.enqueue([[1, 2]])
+    padding.enqueue([[3]])
+    assert _values(padding.dequeue_many(2)) == [[1, 2], [3, 0]]
+    priorities = tf.queue.PriorityQueue(5, [tf.string], shapes=[[]])
+    priorities.enqueue_many([np.array([3, 1, 2]), ["c", "a", "b"]])
+    assert _values(priorities.dequeue()) == [1, b"a"]
+    assert _values(priorities.dequeue_many(2)) == [[2, 3], [b"b", b"c"]]
+    orders = []
+    for _ in range(2):
+        shuffled = tf.queue.RandomShuffleQueue(20, 2, tf.int32, shapes=[[]], seed=3)
+        shuffled.enqueue_many([list(range(12))])
+        orders.append(_values(shuffled.dequeue_many(10)))
+        shuffled.close()
+        orders[-1] += _values(shuffled.dequeue_up_to(5))
+    assert orders[0] == orders[1] != list(range(12))
+    assert sorted(orders[0]) == list(range(12))
+
+
+def test_a_function_has_the_steps_in_order() -> None:
+    queue = tf.queue.FIFOQueue(3, tf.float32, shapes=[[]])
+
+    @tf.function
+    def run(x: Any) -> Any:
+        queue.enqueue(x)
+        queue.enqueue(x * 2.0)
+        first = queue.dequeue()
+        return first, queue.size(), queue.dequeue()
+
+    for x in (2.0, 5.0):
+        assert _values(run(tf.constant(x))) == (x, 1, 2.0 * x)
+
+
+def test_threads_wait_for_each_other() -> None:
+    queue = tf.queue.FIFOQueue(2, tf.int32, shapes=[[]])
+    coordinator = tf.train.Coordinator()
+
+    def produce() -> None:
+        for i in range(20):
+            queue.enqueue(i)
+        queue.close()
+
+    thread = threading.Thread(target=produce)
+    thread.start()
+    found = []
+    with coordinator.stop_on_exception():
+        while not coordinator.should_stop():
+            found.append(int(queue.dequeue()))
+    coordinator.join([thread])
+    assert found == list(range(20))
