@@ -86,15 +86,16 @@ class ExponentialMovingAverage(AutoTrackable):
         return group(*updates)
 
     def _make(self, variable: Any) -> Variable:
+        graph: Any = getattr(variable, "graph", None)
         title = f"{variable.name.split(':')[0]}/{self._name}"
-        if not _is_of_session(variable):
+        if not hasattr(graph, "add_to_collection"):
             with init_scope():
                 mean = Variable(variable.read_value(), trainable=False, name=title)
         else:
             with control_dependencies(None):  # what ``apply`` waits for is not waited for here
                 if isinstance(variable, Variable):
                     start = variable.initialized_value()
-                    variable.graph.add_to_collection("moving_average_variables", variable)
+                    graph.add_to_collection("moving_average_variables", variable)
                 else:  # a tensor has no value before it is computed
                     start = zeros(variable.shape, variable.dtype)
                 mean = Variable(start, trainable=False, name=title)
