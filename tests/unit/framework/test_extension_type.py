@@ -281,3 +281,26 @@ def test_maps_have_gradients_for_fields() -> None:
         tape.watch(given.x)
         found = tf.map_fn(lambda p: tf.reduce_sum(p.x**2), given, fn_output_signature=tf.float32)
     assert tape.gradient(found, given.x).numpy().tolist() == [[0, 2], [4, 6], [8, 10]]
+
+
+class Graph(tf.experimental.ExtensionType):
+    features: tf.Tensor | tf.RaggedTensor
+    edges: tf.SparseTensor
+    name: str = "graph"
+
+
+def test_fields_of_ragged_and_sparse_tensors() -> None:
+    edges = tf.sparse.from_dense([[0.0, 1.0], [2.0, 0.0]])
+
+    @tf.function
+    def run(g: Graph, n: Any) -> Graph:
+        for _ in tf.range(n):
+            g = Graph(g.features * 2.0, tf.sparse.map_values(tf.add, g.edges, 1.0), g.name)
+        return g
+
+    found = run(Graph(tf.ragged.constant([[1.0], [2.0, 3.0]]), edges, "a"), tf.constant(2))
+    assert found.features.to_list() == [[4.0], [8.0, 12.0]] and found.name == "a"
+    assert found.edges.values.numpy().tolist() == [3.0, 4.0]
+    assert run(Graph([1.0], edges), tf.constant(1)).features.numpy().tolist() == [2.0]
+    with pytest.raises(TypeError, match="edges: expected 'SparseTensor'"):
+        Graph([1.0], [1.0])

@@ -18,6 +18,7 @@ from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec, TypeSpec
 from tfx.framework.apply import apply
 from tfx.framework.composite import extension_parts
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.composite.type_specs import type_spec_from_value
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -51,11 +52,12 @@ class ExtensionType:
     their other fields as part of what a trace is made for; so do ``cond``, ``while_loop``, tapes
     and ``tf.nest`` with ``expand_composites=True``.
 
-    Fields are annotated with ``tf.Tensor``, a ``tf.TensorSpec`` (which values must fit), ``int``,
-    ``float``, ``bool``, ``str``, ``bytes``, ``tf.DType``, ``tf.TensorShape``, another extension
-    type, ``tuple[...]``, ``Mapping[str, ...]``, ``Optional`` or ``Union``. A method
-    ``__validate__`` is called behind the constructor; a class may have an ``__init__`` of its own,
-    which assigns the fields. ``Spec`` makes the spec of such objects from specs of their fields.
+    Fields are annotated with ``tf.Tensor``, ``tf.RaggedTensor``, ``tf.SparseTensor``, a
+    ``tf.TensorSpec`` (which values must fit), ``int``, ``float``, ``bool``, ``str``, ``bytes``,
+    ``tf.DType``, ``tf.TensorShape``, another extension type, ``tuple[...]``, ``Mapping[str, ...]``,
+    ``Optional`` or ``Union``. A method ``__validate__`` is called behind the constructor; a class
+    may have an ``__init__`` of its own, which assigns the fields. ``Spec`` makes the spec of such
+    objects from specs of their fields.
 
     Raises:
         TypeError: a field of another type, or one that is missing.
@@ -169,6 +171,8 @@ def _check_hint(hint: Any, where: str) -> None:
     if isinstance(hint, TensorSpec) or hint in _PLAIN or hint is None or hint is Tensor:
         return
     if isinstance(hint, type) and issubclass(hint, ExtensionType | TypeSpec | Variable):
+        return
+    if hasattr(hint, "_tfx_expanded_kind") or hint is IndexedSlices:  # ragged and sparse tensors
         return
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
