@@ -24,8 +24,7 @@ def summary_iterator(path: Any) -> Iterator[pb.Event]:
         >>> import tfx as tf
         >>> folder = tempfile.mkdtemp()
         >>> with tf.summary.create_file_writer(folder).as_default(step=1):
-        ...     tf.summary.scalar("loss", 0.5)
-        True
+        ...     _ = tf.summary.scalar("loss", 0.5)
         >>> path = os.path.join(folder, os.listdir(folder)[0])
         >>> for event in tf.compat.v1.train.summary_iterator(path):
         ...     for value in event.summary.value:
