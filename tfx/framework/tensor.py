@@ -560,7 +560,8 @@ def is_tensor(x: object) -> bool:
         return True
     if getattr(x, "_is_tfx_ragged", False) is True or getattr(x, "_is_tfx_sparse", False) is True:
         return True
-    return getattr(x, "_is_indexed_slices", False) is True
+    # What stands for a variable of tfx, as those of Keras do, too.
+    return getattr(x, "_is_indexed_slices", False) is True or hasattr(x, "__tf_variable__")
 
 
 def raw_of(x: Tensor) -> RawValue:

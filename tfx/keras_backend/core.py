@@ -68,7 +68,7 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
 
 def _spec(x: Any) -> Any:
     if isinstance(x, KerasVariable):
-        return KerasTensor(x.shape, standardize_dtype(x.dtype))
+        return KerasTensor(tuple(x.shape), standardize_dtype(x.dtype))
     if not is_tensor(x):
         return x
     rows = {"ragged": True, "ragged_rank": x.ragged_rank} if is_ragged(x) else {}

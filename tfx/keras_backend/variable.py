@@ -24,6 +24,11 @@ class Variable(KerasVariable):
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
         return tf.convert_to_tensor(self.value, dtype)
 
+    @property
+    def shape(self) -> tf.TensorShape:
+        """The shape, as tensors have it."""
+        return tf.TensorShape(super().shape)
+
     def numpy(self) -> Any:
         """The current value as an array."""
         return self.value.numpy()

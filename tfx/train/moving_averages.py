@@ -8,7 +8,7 @@ from typing import Any
 from tfx.framework.context import current, init_scope
 from tfx.framework.control_dependencies import control_dependencies, group
 from tfx.framework.deferred_restores import AutoTrackable
-from tfx.framework.variable import Variable
+from tfx.framework.variable import Variable, variable_of
 from tfx.ops.array.creation import zeros
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
 from tfx.ops.math.arithmetic import minimum
@@ -69,7 +69,7 @@ class ExponentialMovingAverage(AutoTrackable):
         if var_list is None:
             var_list = _collected("trainable_variables")
         updates = []
-        for variable in var_list:
+        for variable in map(variable_of, var_list):
             fits = isinstance(variable, Variable) or _is_of_session(variable)
             if not fits or not variable.dtype.is_floating:
                 raise TypeError(
@@ -105,11 +105,11 @@ class ExponentialMovingAverage(AutoTrackable):
 
     def average(self, var: Any) -> Variable | None:
         """The mean of a variable; None before ``apply`` was called with it."""
-        return self._self_averages.get(var.ref())
+        return self._self_averages.get(variable_of(var).ref())
 
     def average_name(self, var: Any) -> str:
         """The name of a variable's mean."""
-        return f"{var.name.split(':')[0]}/{self._name}"
+        return f"{variable_of(var).name.split(':')[0]}/{self._name}"
 
     def variables_to_restore(self, moving_avg_variables: Iterable[Any] | None = None) -> Any:
         """Variables by the names under which their means were saved.

@@ -24,7 +24,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.func_graph import Assigned, FuncGraph
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.framework.variable import Variable
+from tfx.framework.variable import Variable, variable_of
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.graph.ir import Graph, Value, bodies_below
 from tfx.ops.array.creation import zeros_like
@@ -49,7 +49,7 @@ def jacobian(
     experimental_use_pfor: bool,
 ) -> Any:
     """See ``GradientTape.jacobian``."""
-    flat = nest.flatten(sources)
+    target, flat = variable_of(target), [variable_of(s) for s in nest.flatten(sources)]
     _check(target, flat)
     backward = _backward(tape, target, flat, experimental_use_pfor, "jacobian")
     shape = _shape_of(target)
@@ -81,6 +81,7 @@ def batch_jacobian(
     experimental_use_pfor: bool,
 ) -> Tensor:
     """See ``GradientTape.batch_jacobian``."""
+    target, source = variable_of(target), variable_of(source)
     _check(target, [source])
     UnconnectedGradients(unconnected_gradients)
     for what, x in (("target", target), ("source", source)):

@@ -20,7 +20,7 @@ from tfx.framework.context import current, name_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import Tensor
-from tfx.framework.variable import Variable
+from tfx.framework.variable import Variable, variable_of
 from tfx.function.gradients.symbolic_gradients import gradients
 from tfx.ops.array import creation
 from tfx.ops.common.arguments import cast_to, is_tensor_like, tensor
@@ -166,7 +166,7 @@ class Optimizer:
             ValueError: there is no gradient.
             TypeError: something that is no variable.
         """
-        pairs = list(grads_and_vars)
+        pairs = [(g, variable_of(v)) for g, v in grads_and_vars]
         if not pairs:
             raise ValueError("No variables provided.")
         for _, v in pairs:
