@@ -294,6 +294,7 @@ from tfx.runtime.run_options import CancellationManager as CancellationManager
 from tfx.runtime.run_options import RunOptions as RunOptions
 from tfx.script_ops.py_function import numpy_function as numpy_function
 from tfx.script_ops.py_function import py_function as py_function
+from tfx.script_ops.timestamp import timestamp as timestamp
 from tfx.sparse_ops.edit_distance import edit_distance as edit_distance
 from tfx.sparse_ops.sparse_tensor import SparseTensor as SparseTensor
 from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec as SparseTensorSpec

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
+from tfx.distribute.losses import scale_regularization_loss as scale_regularization_loss
 from tfx.nn_ops.ctc_loss import ctc_loss as ctc_loss
 from tfx.nn_ops.ctc_loss import ctc_unique_labels as ctc_unique_labels
 from tfx.ops.array.sort import approx_max_k as approx_max_k

@@ -2,8 +2,9 @@
 
 Objects that call a session often keep its C-level runner in an attribute ``run_raw``, so that a
 call has no overhead. Such *holders* are registered here by weak references. A *layer* wraps a
-runner; adding one replaces the attribute of every holder, later ones included. Two layers exist:
-calls with options (``run_hook``), and the wait for a fork (``runtime.fork``).
+runner; adding one replaces the attribute of every holder, later ones included. Three layers exist:
+calls with options (``run_hook``), the wait for a fork (``runtime.fork``), and outermost notes of
+what ran (``summary.tracing``).
 """
 
 from __future__ import annotations
@@ -56,6 +57,7 @@ _plainly: ContextVar[bool] = ContextVar("tfx_plainly", default=False)
 
 _holders: weakref.WeakSet[Any] = weakref.WeakSet()
 _layers: list[Layer] = []
+_outermost: list[Layer] = []
 _lock = fork_safe(threading.RLock())
 
 
@@ -63,24 +65,31 @@ def register(holder: Any) -> None:
     """Make a holder known; its ``run_raw`` is set already, possibly by a session's layers."""
     with _lock:
         _holders.add(holder)
-        if _layers:
+        if _layers or _outermost:
             holder.run_raw = _layered(holder)
 
 
-def add_layer(layer: Layer) -> None:
-    """Put a layer on all others, unless it is there."""
+def add_layer(layer: Layer, *, outermost: bool = False) -> None:
+    """Put a layer on all others, unless it is there.
+
+    Args:
+        layer: It sees a call before those that are there.
+        outermost: Before those that come later, too: it sees every call, whoever runs it.
+    """
     with _lock:
-        if layer not in _layers:
-            _layers.append(layer)
+        where = _outermost if outermost else _layers
+        if layer not in where:
+            where.append(layer)
             _renew()
 
 
 def remove_layer(layer: Layer) -> None:
     """Take a layer away, if it is there."""
     with _lock:
-        if layer in _layers:
-            _layers.remove(layer)
-            _renew()
+        for where in (_layers, _outermost):
+            if layer in where:
+                where.remove(layer)
+                _renew()
 
 
 def run_plainly(
@@ -118,7 +127,7 @@ _PLAIN = "plain"
 def _layered(holder: Any) -> Run:
     run: Run = getattr(holder.run_raw, _PLAIN, holder.run_raw)
     plain = run
-    for layer in _layers:
+    for layer in (*_layers, *_outermost):
         run = layer(holder, run)
     if run is not plain:
         setattr(run, _PLAIN, plain)

@@ -17,6 +17,9 @@ from tfx.summary.recording import write as write
 from tfx.summary.scalars import scalar as scalar
 from tfx.summary.sounds import audio as audio
 from tfx.summary.texts import text as text
+from tfx.summary.tracing import trace_export as trace_export
+from tfx.summary.tracing import trace_off as trace_off
+from tfx.summary.tracing import trace_on as trace_on
 from tfx.summary.writer import SummaryWriter as SummaryWriter
 from tfx.summary.writer import create_file_writer as create_file_writer
 from tfx.summary.writer import create_noop_writer as create_noop_writer

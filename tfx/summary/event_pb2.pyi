@@ -141,3 +141,14 @@ class Attribute(_message.Message):
     LIST_FIELD_NUMBER: _ClassVar[int]
     list: Attribute.List
     def __init__(self, list: _Optional[_Union[Attribute.List, _Mapping[str, _Any]]] = ...) -> None: ...
+
+class RunMetadata(_message.Message):
+    __slots__ = ("function_graphs",)
+    class FunctionGraphs(_message.Message):
+        __slots__ = ("pre_optimization_graph",)
+        PRE_OPTIMIZATION_GRAPH_FIELD_NUMBER: _ClassVar[int]
+        pre_optimization_graph: GraphDef
+        def __init__(self, pre_optimization_graph: _Optional[_Union[GraphDef, _Mapping[str, _Any]]] = ...) -> None: ...
+    FUNCTION_GRAPHS_FIELD_NUMBER: _ClassVar[int]
+    function_graphs: _containers.RepeatedCompositeFieldContainer[RunMetadata.FunctionGraphs]
+    def __init__(self, function_graphs: _Optional[_Iterable[_Union[RunMetadata.FunctionGraphs, _Mapping[str, _Any]]]] = ...) -> None: ...

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
+from tfx.core.shapes import TensorShape
 from tfx.framework.context import current
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.graph.ir import CALL, Graph, Value
 from tfx.summary import event_pb2 as pb
 from tfx.summary.recording import NOTHING, WRITTEN, records
 from tfx.summary.state import setting, settings
@@ -82,6 +85,42 @@ def _node(operation: Operation) -> pb.NodeDef:
 
 
 def _shape(x: SymbolicTensor) -> pb.Shape:
-    if x.shape.rank is None:
+    return _dims(x.shape)
+
+
+def _dims(shape: TensorShape) -> pb.Shape:
+    if shape.rank is None:
         return pb.Shape(unknown_rank=True)
-    return pb.Shape(dim=[pb.Shape.Dim(size=-1 if d is None else d) for d in x.shape])
+    return pb.Shape(dim=[pb.Shape.Dim(size=-1 if d is None else d) for d in shape])
+
+
+def message_of(graph: Graph) -> pb.GraphDef:
+    """The same of a graph that a plan runs: inputs, constants and nodes."""
+    placed = [(value, "Placeholder") for value in graph.inputs]
+    placed += [(value, "Const") for value in graph.constants]
+    nodes = [
+        pb.NodeDef(name=value.name, op=op, attr=_shapes_attribute([value])) for value, op in placed
+    ]
+    nodes += [
+        pb.NodeDef(
+            name=node.name,
+            op="PartitionedCall" if node.op == CALL else node.op,
+            input=[_output_name(x) for x in node.inputs if x is not None],
+            device=node.device or "",
+            attr=_shapes_attribute(node.outputs),
+        )
+        for node in graph.nodes
+    ]
+    return pb.GraphDef(node=nodes, versions=pb.GraphDef.Versions(producer=_PRODUCER))
+
+
+def _output_name(value: Value) -> str:
+    if value.node is None:
+        return value.name
+    number = value.node.outputs.index(value)
+    return f"{value.node.name}:{number}" if number else value.node.name
+
+
+def _shapes_attribute(values: Sequence[Value]) -> dict[str, pb.Attribute]:
+    shapes = [_dims(TensorShape(v.shape)) for v in values]
+    return {"_output_shapes": pb.Attribute(list=pb.Attribute.List(shape=shapes))}

@@ -180,3 +180,12 @@ def test_no_strategy_is_another() -> None:
     for strategy in made:
         assert [type(s) for s in made if isinstance(strategy, type(s))] == [type(strategy)]
         assert strategy.run(D.get_strategy) is strategy
+
+
+def test_the_share_of_a_replica_in_a_regularization_loss() -> None:
+    assert float(tf.nn.scale_regularization_loss([1.0, 2.0])) == 3.0
+    strategy = tf.distribute.OneDeviceStrategy("/cpu:0")
+    shared = strategy.run(lambda: tf.nn.scale_regularization_loss(tf.constant([1.0, 2.0])))
+    assert float(shared) == 3.0
+    with strategy.scope(), pytest.raises(RuntimeError, match="in cross replica context"):
+        tf.nn.scale_regularization_loss(1.0)

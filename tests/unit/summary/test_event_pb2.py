@@ -20,6 +20,8 @@ FIELDS = {
     "Tensor": "dtype=1 tensor_shape=2 tensor_content=4 string_val=8",
     "Shape": "dim=2 unknown_rank=3",
     "Shape.Dim": "size=1",
+    "RunMetadata": "function_graphs=4",
+    "RunMetadata.FunctionGraphs": "pre_optimization_graph=2",
     "AudioData": "version=1 encoding=2",
     "GraphDef": "node=1 versions=4",
     "GraphDef.Versions": "producer=1",
