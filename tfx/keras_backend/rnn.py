@@ -225,7 +225,7 @@ def lstm(
     y, last_h, last_c = tf.raw.LSTM(
         x, w[None], r[None], both[None], None, h[None], c[None], hidden_size=units, n_outputs=3
     )
-    return _results(y[:, 0], last_h[0], [last_h[0], last_c[0]], return_sequences)
+    return _results(y[:, 0], [last_h[0], last_c[0]], [h, c], return_sequences)
 
 
 def gru(
@@ -268,7 +268,7 @@ def gru(
         linear_before_reset=1,
         n_outputs=2,
     )
-    return _results(y[:, 0], last[0], [last[0]], return_sequences)
+    return _results(y[:, 0], [last[0]], [h], return_sequences)
 
 
 def _has_kernels(*tensors: Any) -> bool:
@@ -289,7 +289,14 @@ def _gates(matrix: Any, order: list[int], units: int) -> Any:
     return tf.linalg.matrix_transpose(whole)
 
 
-def _results(outputs: Any, last: Any, states: list[Any], every: bool) -> tuple[Any, Any, list[Any]]:
+def _results(
+    outputs: Any, states: list[Any], initial: list[Any], every: bool
+) -> tuple[Any, Any, list[Any]]:
+    """What a layer gives; the batch is that of the first states, too, where the inputs' is open."""
+    for state, first in zip(states, initial, strict=True):
+        state.set_shape(first.shape)
+    outputs.set_shape([None, *states[0].shape])
+    last = states[0]
     return last, _swapped(outputs) if every else last[:, None], states
 
 

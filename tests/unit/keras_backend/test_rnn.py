@@ -81,3 +81,19 @@ def test_an_operator_is_there_for_what_it_computes_alone():
     assert backend.cudnn_ok(keras.activations.tanh, keras.activations.sigmoid, False, True)
     assert not backend.cudnn_ok(keras.activations.relu, keras.activations.sigmoid, False, True)
     assert not backend.cudnn_ok(keras.activations.tanh, keras.activations.sigmoid, True, True)
+
+
+@pytest.mark.parametrize("kind", ["gru", "lstm", "simple"])
+def test_the_batch_of_the_first_states_is_that_of_the_results(kind):
+    layer = KINDS[kind](return_sequences=True, return_state=True)
+    count = 2 if kind == "lstm" else 1
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 6, 4])])
+    def step(x):
+        states = [tf.zeros([3, 5])] * count
+        for _ in tf.range(2):  # states of an open batch could not enter the loop again
+            y, *states = layer(x, initial_state=states)
+        assert y.shape == (3, 6, 5)
+        return states
+
+    assert [s.shape for s in step(X)] == [(3, 5)] * count
