@@ -122,6 +122,7 @@ from tfx.numpy_ops.elementwise import minimum as minimum
 from tfx.numpy_ops.elementwise import mod as mod
 from tfx.numpy_ops.elementwise import multiply as multiply
 from tfx.numpy_ops.elementwise import negative as negative
+from tfx.numpy_ops.elementwise import nextafter as nextafter
 from tfx.numpy_ops.elementwise import nonzero as nonzero
 from tfx.numpy_ops.elementwise import not_equal as not_equal
 from tfx.numpy_ops.elementwise import positive as positive

@@ -10,7 +10,7 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.framework.apply import apply
 from tfx.framework.tensor import Tensor
-from tfx.numpy_ops.promotion import array, default_float, floating, shared
+from tfx.numpy_ops.promotion import array, default_float, floating, named_dtype, shared
 from tfx.ops.array import creation, ranges, tile
 from tfx.ops.array.reshape import broadcast_to, reshape
 from tfx.ops.array.shape import shape as shape_
@@ -24,7 +24,7 @@ from tfx.ops.random.generator import set_seed
 
 
 def _kind(dtype: Any) -> DType:
-    return default_float() if dtype is None else dtypes.as_dtype(dtype)
+    return default_float() if dtype is None else named_dtype(dtype)
 
 
 def asarray(a: Any, dtype: Any = None) -> Tensor:
@@ -51,13 +51,13 @@ empty = zeros
 def zeros_like(a: Any, dtype: Any = None) -> Tensor:
     """Zeros of another array's shape, and of its dtype by default."""
     x = array(a)
-    return creation.zeros_like(x, x.dtype if dtype is None else dtypes.as_dtype(dtype))
+    return creation.zeros_like(x, x.dtype if dtype is None else named_dtype(dtype))
 
 
 def ones_like(a: Any, dtype: Any = None) -> Tensor:
     """Ones of another array's shape, and of its dtype by default."""
     x = array(a)
-    return creation.ones_like(x, x.dtype if dtype is None else dtypes.as_dtype(dtype))
+    return creation.ones_like(x, x.dtype if dtype is None else named_dtype(dtype))
 
 
 empty_like = zeros_like
@@ -95,8 +95,10 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     """
     low, high = (0, start) if stop is None else (start, stop)
     kinds = shared(low, high, step)
+    if dtype is not None and named_dtype(dtype).is_bool:
+        return cast_to(ranges.range(*kinds), dtypes.bool)
     if dtype is not None:
-        kinds = [cast_to(x, dtypes.as_dtype(dtype)) for x in kinds]
+        kinds = [cast_to(x, named_dtype(dtype)) for x in kinds]
     first, last, by = kinds
     return ranges.range(first, last, by)
 
@@ -131,7 +133,7 @@ def linspace(
     step = (high - low) / scalar_like(max(parts, 1), low)
     last = high if endpoint else high - step
     found = ranges.linspace(low, last, num, axis=axis)
-    found = cast_to(found, default_float() if dtype is float else dtypes.as_dtype(dtype))
+    found = cast_to(found, named_dtype(dtype))
     return (found, step) if retstep else found
 
 
@@ -147,7 +149,7 @@ def logspace(
     """Powers of ``base`` whose exponents are at equal distances."""
     exponents = linspace(start, stop, num, endpoint, axis=axis)
     found = pow_(scalar_like(base, exponents), exponents)
-    return found if dtype is None else cast_to(found, dtypes.as_dtype(dtype))
+    return found if dtype is None else cast_to(found, named_dtype(dtype))
 
 
 def geomspace(
@@ -161,7 +163,7 @@ def geomspace(
     """Numbers with equal ratios; of positive ends."""
     low, high = [floating(x) for x in shared(start, stop)]
     found = logspace(log(low), log(high), num, endpoint, base=float(np.e), axis=axis)
-    return found if dtype is None else cast_to(found, dtypes.as_dtype(dtype))
+    return found if dtype is None else cast_to(found, named_dtype(dtype))
 
 
 def diag(v: Any, k: int = 0) -> Tensor:
@@ -269,7 +271,7 @@ def random_sample(size: Any = None) -> Tensor:
 def randint(low: int, high: int | None = None, size: Any = None, dtype: Any = int) -> Tensor:
     """Integers of ``[low, high)``, or of ``[0, low)``."""
     first, last = (0, low) if high is None else (low, high)
-    kind = dtypes.int64 if dtype is int else dtypes.as_dtype(dtype)
+    kind = named_dtype(dtype)
     inner = kind if kind in (dtypes.int32, dtypes.int64) else dtypes.int64
     return cast_to(random.uniform(_sizes(size), first, last, inner), kind)
 

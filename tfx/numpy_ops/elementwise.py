@@ -74,6 +74,10 @@ def _ordered(compare: Function) -> Function:
     )
 
 
+def _imaginary(x: Tensor) -> Tensor:
+    return bitcast.imag(x) if x.dtype.is_complex else zeros_like(x, dtypes.int8)
+
+
 def _times(number: float) -> Function:
     return lambda x: x * scalar_like(number, x)
 
@@ -136,8 +140,8 @@ fix = _unary(
 )
 isposinf = _unary("isposinf", lambda x: comparison.equal(x, scalar_like(math.inf, x)), floating)
 isneginf = _unary("isneginf", lambda x: comparison.equal(x, scalar_like(-math.inf, x)), floating)
-isreal = _unary("isreal", lambda x: comparison.equal(0 * cast_to(x, dtypes.int8), 0))
-iscomplex = _unary("iscomplex", lambda x: comparison.not_equal(0 * cast_to(x, dtypes.int8), 0))
+isreal = _unary("isreal", lambda x: comparison.equal(_imaginary(x), 0))
+iscomplex = _unary("iscomplex", lambda x: comparison.not_equal(_imaginary(x), 0))
 sinc = _unary(
     "sinc",
     lambda x: where_(
@@ -322,8 +326,11 @@ def isscalar(num: Any) -> bool:
     return np.isscalar(num) if shape is None else len(shape) == 0
 
 
+nextafter = _binary("nextafter", bitcast.nextafter, real=True)
+
+
 def isrealobj(x: Any) -> bool:
-    """True: there are no complex tensors."""
+    """True if its dtype is not complex."""
     return not iscomplexobj(x)
 
 
@@ -333,7 +340,10 @@ def iscomplexobj(x: Any) -> bool:
 
 
 def angle(z: Any, deg: bool = False) -> Tensor:
-    """The angle of real numbers: 0, or pi for negative ones."""
+    """The angle of complex numbers; of real ones 0, or pi where they are negative."""
     x = array(z)
+    if x.dtype.is_complex:
+        found = bitcast.angle(x)
+        return found * scalar_like(180 / math.pi, found) if deg else found
     x = x if x.dtype.is_floating else cast_to(x, default_float())
     return where_(x < 0, scalar_like(180.0 if deg else math.pi, x), scalar_like(0, x))

@@ -9,11 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.numpy_ops.elementwise import truth
-from tfx.numpy_ops.promotion import array, shared
+from tfx.numpy_ops.promotion import array, named_dtype, shared
 from tfx.ops.array import concat, gather, where
 from tfx.ops.array import pad as pad_ops
 from tfx.ops.array import reshape as reshape_ops
@@ -386,7 +385,7 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
     """The sum of a diagonal."""
     found = diagonal(a, offset, axis1, axis2)
     if dtype is not None:
-        found = cast_to(found, dtypes.as_dtype(dtype))
+        found = cast_to(found, named_dtype(dtype))
     return reduce_sum(found, -1)
 
 

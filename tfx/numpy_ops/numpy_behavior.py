@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from tfx.core import dtypes
-from tfx.framework.builder import ox
-from tfx.framework.convert import convert_to_tensor
+from tfx.core.dtypes import as_dtype
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.numpy_ops import elementwise, manipulation, promotion, reductions
-from tfx.ops.array.concat import stack
-from tfx.ops.array.gather import gather, gather_nd
-from tfx.ops.array.where import boolean_mask
+from tfx.numpy_ops import elementwise, indexing, manipulation, promotion, reductions
 from tfx.ops.common import arguments
 from tfx.ops.common.arguments import cast_to
 
@@ -59,44 +52,7 @@ def _promoted(x: Any, y: Any) -> tuple[Tensor, Tensor]:
 
 
 def _item(self: Tensor, key: Any) -> Tensor:
-    keys = key if isinstance(key, tuple) else (key,)
-    places = [i for i, k in enumerate(keys) if _advanced(k)]
-    if not places:
-        return _indexed(self, key)  # type: ignore[no-any-return]
-    if len(places) > 1 or any(k is None or k is Ellipsis for k in keys):
-        return _several(self, keys)
-    at = places[0]
-    # Integers among the keys take their axes away.
-    axis = sum(not isinstance(k, int) for k in keys[:at])
-    plain = tuple(slice(None) if i == at else k for i, k in enumerate(keys))
-    return _taken(_indexed(self, plain), convert_to_tensor(keys[at]), axis)
-
-
-def _advanced(key: Any) -> bool:
-    if isinstance(key, list | np.ndarray):
-        return True
-    return isinstance(key, Tensor) and (key.shape.rank != 0 or key.dtype.is_bool)
-
-
-def _taken(x: Tensor, index: Tensor, axis: int) -> Tensor:
-    if not index.dtype.is_bool:
-        count = ox.Shape(x, start=axis, end=axis + 1)
-        wide = cast_to(index, dtypes.int64)
-        return gather(x, ox.Where(wide < 0, wide + count, wide), axis=axis)
-    return boolean_mask(x, index, axis=axis)
-
-
-def _several(x: Tensor, keys: tuple[Any, ...]) -> Tensor:
-    """Arrays of indices for the first axes, all of them."""
-    if not all(_advanced(k) or isinstance(k, int) for k in keys):
-        raise TypeError(
-            "Several arrays of indices cannot be mixed with slices, None or '...'; got "
-            f"{keys!r}. Index in two steps."
-        )
-    wide = manipulation.broadcast_arrays(*[cast_to(promotion.array(k), dtypes.int64) for k in keys])
-    counts = [ox.Shape(x, start=i, end=i + 1) for i in range(len(keys))]
-    safe = [ox.Where(k < 0, k + n, k) for k, n in zip(wide, counts, strict=True)]
-    return gather_nd(x, stack(safe, -1))
+    return indexing.item(self, key, _indexed)
 
 
 def _reshape(self: Tensor, *newshape: Any, order: str = "C") -> Tensor:
@@ -110,7 +66,8 @@ def _transpose(self: Tensor, *axes: Any) -> Tensor:
 
 
 def _astype(self: Tensor, dtype: Any) -> Tensor:
-    return cast_to(self, dtypes.as_dtype(dtype))
+    # As TensorFlow has it: float is float32 here.
+    return cast_to(self, as_dtype(dtype) if dtype is float else promotion.named_dtype(dtype))
 
 
 def _tolist(self: Tensor) -> Any:

@@ -59,9 +59,16 @@ def result_type(*arrays_and_dtypes: Any) -> DType:
     return dtypes.float32 if _narrow and found is dtypes.float64 else found
 
 
+def named_dtype(dtype: Any) -> DType:
+    """A dtype that a program names, as NumPy reads it: ``int`` is int64, ``float`` is float64."""
+    if dtype is int:
+        return dtypes.int64
+    return default_float() if dtype is float else dtypes.as_dtype(dtype)
+
+
 def promote_types(type1: Any, type2: Any) -> DType:
     """The smallest dtype that both can be converted to; see ``result_type``."""
-    return result_type(dtypes.as_dtype(type1), dtypes.as_dtype(type2))
+    return result_type(named_dtype(type1), named_dtype(type2))
 
 
 def _of_numpy(x: Any) -> Any:
@@ -130,7 +137,7 @@ def array(val: Any, dtype: Any = None, copy: bool = True, ndmin: int = 0) -> Ten
             kind = default_float()
         found = convert_to_tensor(given.astype(kind.as_numpy_dtype) if kind.size else given)
     if dtype is not None:
-        found = cast_to(found, dtypes.as_dtype(dtype))
+        found = cast_to(found, named_dtype(dtype))
     missing = ndmin - (found.shape.rank or 0)
     return found if missing <= 0 else found[(None,) * missing]
 

@@ -7,7 +7,7 @@ from typing import Any
 from tfx.core import dtypes
 from tfx.framework.tensor import Tensor
 from tfx.numpy_ops import elementwise
-from tfx.numpy_ops.promotion import array, floating, result_type, shared
+from tfx.numpy_ops.promotion import array, floating, named_dtype, result_type, shared
 from tfx.ops.array import sort as sort_ops
 from tfx.ops.array.reshape import reshape
 from tfx.ops.array.where import where
@@ -20,7 +20,7 @@ def _summed(x: Any, dtype: Any) -> Tensor:
     """Convert the operand of a sum or product: small integers and booleans to 64-bit ones."""
     found = array(x)
     if dtype is not None:
-        return cast_to(found, dtypes.as_dtype(dtype))
+        return cast_to(found, named_dtype(dtype))
     if found.dtype.is_bool or (found.dtype.is_integer and found.dtype.size < 8):
         unsigned = found.dtype.is_integer and found.dtype.min == 0
         return cast_to(found, dtypes.uint64 if unsigned else dtypes.int64)
@@ -47,7 +47,7 @@ def mean(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: bool = False
 ) -> Tensor:
     """The mean over axes, of integers as float64."""
-    x = floating(a) if dtype is None else cast_to(array(a), dtypes.as_dtype(dtype))
+    x = floating(a) if dtype is None else cast_to(array(a), named_dtype(dtype))
     return reduction.reduce_mean(x, axis, keepdims)
 
 
@@ -60,7 +60,7 @@ def var(
     keepdims: bool = False,
 ) -> Tensor:
     """The variance over axes; the sum of squares is divided by the count less ``ddof``."""
-    x = floating(a) if dtype is None else cast_to(array(a), dtypes.as_dtype(dtype))
+    x = floating(a) if dtype is None else cast_to(array(a), named_dtype(dtype))
     found = statistics.reduce_variance(x, axis, keepdims)
     if not ddof:
         return found

@@ -283,3 +283,33 @@ def test_facts_of_dtypes() -> None:
     assert tnp.finfo(tnp.array([1.0])).bits == 64
     assert tnp.issubdtype(tnp.float32, np.floating)
     assert not tnp.issubdtype(tnp.int32, tnp.inexact)
+
+
+@pytest.mark.parametrize("kind", [int, float, bool, "int32", np.float32])
+def test_dtypes_that_python_names(kind: Any) -> None:
+    ones = [[1.0, 1.0], [1.0, 1.0]]
+    for name, args in {
+        "zeros": ([2],), "ones": ([2],), "empty": ([0],), "full": ([2], 1), "array": (ones,),
+        "asarray": (ones,), "eye": (2,), "identity": (2,), "tri": (2,), "arange": (0, 2),
+        "zeros_like": (ones,), "ones_like": (ones,), "full_like": (ones, 1), "trace": (ones,),
+        "linspace": (0, 1, 2), "logspace": (0, 1, 2), "cumsum": (ones,),
+    }.items():  # fmt: skip
+        if kind is bool and name in ("cumsum", "trace"):
+            continue
+        found = getattr(tnp, name)(*args, dtype=kind)
+        assert found.dtype == np.dtype(kind), name
+        if name != "empty":
+            agree(found, getattr(np, name)(*args, dtype=kind))
+
+
+def test_complex_numbers() -> None:
+    z = np.array([1 + 0j, 1j, -2 - 2j])
+    agree(tnp.angle(z), np.angle(z))
+    agree(tnp.angle(z, deg=True), np.angle(z, deg=True))
+    agree(tnp.iscomplex(z), np.iscomplex(z))
+    agree(tnp.isreal(z), np.isreal(z))
+    assert not tnp.isrealobj(z)
+
+
+def test_the_next_number() -> None:
+    agree(tnp.nextafter([1.0, 2.0], 0), np.nextafter([1.0, 2.0], 0))

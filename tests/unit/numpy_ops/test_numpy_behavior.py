@@ -39,6 +39,27 @@ PROGRAM = """
     ):
         np.testing.assert_array_equal(t[key].numpy(), x[key])
     np.testing.assert_array_equal(t[tf.constant([True, False])].numpy(), x[:1])
+    wide = np.arange(120).reshape(2, 3, 4, 5)
+    whole = slice(None)
+    for key in (
+        ([0, 1], [1, 2], whole), ([0, 1], whole, [1, 2]), (whole, [0, 1], [1, 2]), (..., [1, 0]),
+        (..., [1, 0], [2, 3]), ([0], ..., [2, 3]), (None, [0, 1]), ([0, 1], None, [1, 1]),
+        ([0, 1], slice(1, None), [1, -2]), (slice(1, None), [[0, 2], [1, 1]], slice(None, None, 2)),
+        (np.array([True, False]), np.array([True, False, True])), wide > 50, ([1], [-1], 2, [0, 4]),
+        (whole, np.array([[True, False, False, True]] * 3), [2]), (slice(1), wide[0, :, :, 0] > 20),
+    ):
+        np.testing.assert_array_equal(tf.constant(wide)[key].numpy(), wide[key], err_msg=str(key))
+    pick = tf.function(lambda a, i: a[:, i, ..., i], input_signature=[
+        tf.TensorSpec([None, None, None, None], tf.int64), tf.TensorSpec([None], tf.int32)])
+    np.testing.assert_array_equal(
+        pick(tf.constant(wide), [0, -1]).numpy(), wide[:, [0, -1], ..., [0, -1]])
+    # Arrays say their dtype, Python's numbers do not.
+    single = tf.constant([1.0, 2.0])
+    for other in (np.ones(2), np.float64(2)):
+        assert (single + other).dtype == (other * single).dtype == tf.float64
+    assert (tf.constant([1, 2]) + np.arange(2)).dtype == tf.int64
+    assert (single + 1.5).dtype == tf.float32
+    assert t.astype(int).dtype == tf.int64
     assert int(tnp.arange(3) @ tnp.arange(3)) == 5
     f = tf.function(lambda a, b: a @ b.T + 1)
     np.testing.assert_allclose(f(t, t).numpy(), x @ x.T + 1)

@@ -52,6 +52,8 @@ def same_dtype(x: Any, y: Any, op: str) -> tuple[Tensor, Tensor]:
     """
     if isinstance(x, Tensor) and isinstance(y, Tensor):
         a, b = x, y
+    elif _promotion is not None and (_has_own_dtype(x) or _has_own_dtype(y)):
+        return _promotion(x, y)
     elif is_tensor_like(x):
         a = tensor(x)
         b = y if isinstance(y, Tensor) else convert_to_tensor(y, dtype_hint=a.dtype)
@@ -66,6 +68,11 @@ def same_dtype(x: Any, y: Any, op: str) -> tuple[Tensor, Tensor]:
             return _promotion(x, y)
         _refuse_mix(x, y, a, b, op)
     return a, b
+
+
+def _has_own_dtype(x: Any) -> bool:
+    """True for what says its dtype as much as a tensor: NumPy's arrays, not Python's numbers."""
+    return hasattr(x, "__array__") and not is_tensor_like(x)
 
 
 _promotion: Callable[[Any, Any], tuple[Tensor, Tensor]] | None = None
