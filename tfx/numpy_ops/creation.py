@@ -95,12 +95,12 @@ def arange(start: Any, stop: Any = None, step: Any = 1, dtype: Any = None) -> Te
     """
     low, high = (0, start) if stop is None else (start, stop)
     kinds = shared(low, high, step)
-    if dtype is not None and named_dtype(dtype).is_bool:
-        return cast_to(ranges.range(*kinds), dtypes.bool)
-    if dtype is not None:
-        kinds = [cast_to(x, named_dtype(dtype)) for x in kinds]
+    wanted = None if dtype is None else named_dtype(dtype)
+    if wanted is not None and not wanted.is_bool:
+        kinds = [cast_to(x, wanted) for x in kinds]
     first, last, by = kinds
-    return ranges.range(first, last, by)
+    found = ranges.range(first, last, by)
+    return found if wanted is None else cast_to(found, wanted)
 
 
 def linspace(

@@ -28,7 +28,7 @@ def timestamp(name: str | None = None) -> Tensor:
         >>> bool(tf.timestamp() > 1.5e9)
         True
     """
-    found = numpy_function(_seconds, [], float64)
+    found: Tensor = numpy_function(_seconds, [], float64)
     found.set_shape([])
     return found
 
