@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
@@ -14,7 +16,9 @@ from tfx.ops.array import concat as dense_concat
 from tfx.ops.array import reshape as dense_reshape
 from tfx.ops.array import tile as dense_tile
 from tfx.ops.array import transpose as dense_transpose
+from tfx.ops.array.concat import split as split_
 from tfx.ops.common.arguments import as_int64, cast_to, static_ints
+from tfx.ops.common.arguments import tensor as tensor_
 from tfx.ops.common.shapes import concat_shape, reshape_to, shape_vector
 from tfx.ragged_ops import partition
 from tfx.ragged_ops.conversion import ragged_of
@@ -25,7 +29,7 @@ from tfx.ragged_ops.factories import (
 )
 from tfx.ragged_ops.measures import axis_of, rank_of
 from tfx.ragged_ops.ragged_tensor import RaggedTensor, as_ragged_or_tensor
-from tfx.ragged_ops.rows import gather_rows
+from tfx.ragged_ops.rows import gather_rows, rows_between
 
 
 def concat(values: Any, axis: Any, name: str | None = None) -> Any:
@@ -108,6 +112,8 @@ def _side_by_side(parts: Sequence[Any], behind: Any) -> Any:
         int64_constant([0]),
         int64_constant([many]),
     )
+    ends = [x.row_splits.shape[0] for x in parts]
+    splits.set_shape([next((n for n in ends if n is not None), None)])
     return joined(woven.values, splits)
 
 
@@ -219,6 +225,62 @@ def _reversed(x: Any, axis: int) -> Any:
     ends = ox.Sub(partition.limits_of(splits), one)
     places, _ = partition.spans(ends, partition.lengths_of(splits), step=-1)
     return x.with_values(gather_rows(x.values, places))
+
+
+def split(
+    value: Any,
+    num_or_size_splits: Any,
+    axis: Any = 0,
+    num: int | None = None,
+    name: str | None = None,
+) -> list[Any]:
+    """``tf.split`` of a ragged tensor: of its rows, or of axes behind the ragged ones."""
+    place = axis_of(axis, value, "split")
+    if place:
+        if place <= value.ragged_rank:
+            raise ValueError(
+                f"axis ({axis}) of tf.split must be 0, or behind the ragged axes; got a ragged "
+                f"tensor with {value.ragged_rank} of them."
+            )
+        inner = split_(value.flat_values, num_or_size_splits, place - value.ragged_rank, num)
+        return [value.with_flat_values(part) for part in inner]
+    sizes = _sizes_of_parts(value.shape[0], num_or_size_splits)
+    ends = list(itertools.accumulate(sizes))
+    return [
+        rows_between(value, int64_constant([end - size]), int64_constant([end]), size)
+        for size, end in zip(sizes, ends, strict=True)
+    ]
+
+
+def _sizes_of_parts(count: int | None, wanted: Any) -> list[int]:
+    """How many rows each part gets.
+
+    Raises:
+        ValueError: the number of rows is not known where it is needed.
+        InvalidArgumentError: the sizes do not add up.
+    """
+    given = static_ints(tensor_(wanted))
+    if given is None or (count is None and (-1 in given or tensor_(wanted).shape.rank == 0)):
+        raise ValueError(
+            "tf.split of a ragged tensor needs sizes, and a number of rows, that are known while "
+            f"tracing; got {wanted!r} for {count} rows."
+        )
+    if tensor_(wanted).shape.rank == 0:
+        (parts,) = given
+        assert count is not None
+        if parts < 1 or count % parts:
+            raise InvalidArgumentError(
+                f"Cannot split {count} rows of a ragged tensor into {parts} parts of one size."
+            )
+        return [count // parts] * parts
+    if -1 in given and count is not None:
+        rest = count - sum(size for size in given if size != -1)
+        given = [rest if size == -1 else size for size in given]
+    if min(given, default=0) < 0 or (count is not None and sum(given) != count):
+        raise InvalidArgumentError(
+            f"The sizes {given} of the parts do not add up to the {count} rows."
+        )
+    return list(given)
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Any:

@@ -20,7 +20,9 @@ from tfx.ragged_ops import (
     mapping,
     masks,
     measures,
+    products,
     reduction,
+    segments,
     selection,
     strings,
 )
@@ -86,6 +88,7 @@ _OWN: Mapping[str, Handler] = {
     "reverse": arrangement.reverse,
     "squeeze": arrangement.squeeze,
     "stack": arrangement.stack,
+    "split": arrangement.split,
     "strings.join": strings.join,
     "strings.ngrams": strings.ngrams,
     "strings.reduce_join": strings.reduce_join,
@@ -93,7 +96,7 @@ _OWN: Mapping[str, Handler] = {
     "where": selection.where,
 }
 # What takes lists in which there may be a ragged tensor.
-_OF_LISTS = frozenset({"add_n", "concat", "stack", "strings.join", "map_fn"})
+_OF_LISTS = frozenset({"add_n", "concat", "stack", "strings.join", "strings.format", "map_fn"})
 
 
 def table() -> dict[str, Callable[[Handler], Handler]]:
@@ -114,7 +117,11 @@ def table() -> dict[str, Callable[[Handler], Handler]]:
     made["rank"] = _constantly(_rank)
     made["shape"] = _constantly(_shape)
     made["unstack"] = _constantly(_unstack)
-    made["strings.format"] = lambda plain: _refuse(plain, "give it x.to_list() in eager mode")
+    for name in ["max", "mean", "min", "prod", "sqrt_n", "sum"]:
+        made[f"math.unsorted_segment_{name}"] = segments.of_rows
+    made["strings.format"] = strings.format_
+    made["strings.unicode_encode"] = strings.unicode_encode
+    made["matmul"] = products.matmul
     return made
 
 
@@ -200,10 +207,3 @@ def _unstack(value: Any, num: Any = None, axis: int = 0, name: str | None = None
             "tf.unstack of a ragged tensor takes axis 0 alone, and a number of rows that is known."
         )
     return [value[i] for i in range(count)]
-
-
-def _refuse(plain: Handler, instead: str) -> Handler:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise TypeError(f"{plain.__name__} takes no RaggedTensor: {instead}.")
-
-    return refuse

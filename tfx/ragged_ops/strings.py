@@ -7,6 +7,7 @@ other shape give a ragged tensor with one axis more. Where ONNX splits texts a g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -301,6 +302,75 @@ def ngrams(
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Any:
     """``tf.strings.join`` of ragged tensors with the same rows."""
     return elementwise(lambda *parts: strings.join(parts, separator), *inputs)
+
+
+def unicode_encode(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.strings.unicode_encode`` of ragged code points: the last axis is the text."""
+
+    def encode(input: Any, *args: Any, **kwargs: Any) -> Any:
+        points = input.flat_values
+        if points.shape.rank != 1:  # texts of one length
+            return input.with_flat_values(plain(points, *args, **kwargs))
+        letters = plain(ox.Unsqueeze(points, int64_constant([1])), *args, **kwargs)
+        return reduce_join(input.with_flat_values(letters), axis=-1)
+
+    return encode
+
+
+def format_(plain: Callable[..., Any]) -> Callable[..., Any]:
+    """``tf.strings.format`` where some of the tensors are ragged."""
+
+    def written(
+        template: str,
+        inputs: Any,
+        placeholder: str = "{}",
+        summarize: int = 3,
+        name: str | None = None,
+    ) -> Tensor:
+        given = inputs if isinstance(inputs, list | tuple) else [inputs]
+        texts = template.split(placeholder)
+        if len(texts) != len(given) + 1:
+            raise ValueError(
+                f"{len(texts) - 1} placeholder(s) in template {template!r} do not match "
+                f"{len(given)} tensor input(s)."
+            )
+        parts: list[Any] = [texts[0]]
+        for x, text in zip(given, texts[1:], strict=True):
+            ragged = isinstance(x, RaggedTensor)
+            parts += [_shown(x, summarize) if ragged else plain("{}", x, "{}", summarize), text]
+        return strings.join([strings.text(part, "strings.format") for part in parts])
+
+    return written
+
+
+def _shown(x: RaggedTensor, summarize: int) -> Tensor:
+    """A ragged tensor as a text, as nested lists of Python."""
+
+    def compute(flat: Any, *splits: Any) -> list[Any]:
+        shown = [_element_text(v, summarize) for v in flat]
+        for rows in reversed(splits):
+            shown = [_listed(shown[a:b], summarize) for a, b in pairwise(rows)]
+        return [np.array(_listed(shown, summarize).encode(errors="surrogateescape"), object)]
+
+    tensors = [x.flat_values, *x.nested_row_splits]
+    return by_python("strings.format", compute, tensors, [(dtypes.string, ())])[0]
+
+
+def _element_text(value: Any, summarize: int) -> str:
+    if isinstance(value, np.ndarray):
+        return _listed([_element_text(v, summarize) for v in value], summarize)
+    if isinstance(value, bytes):
+        text = value.decode(errors="surrogateescape")
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    if isinstance(value, bool | np.bool_):
+        return str(value).lower()
+    return f"{value:f}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _listed(items: Sequence[str], summarize: int) -> str:
+    if 0 <= 2 * summarize < len(items):
+        items = [*items[:summarize], "...", *items[len(items) - summarize :]]
+    return f"[{', '.join(items)}]"
 
 
 def reduce_join(
