@@ -44,6 +44,27 @@ GRAPH_KEY = "tfx.objects"
 _FOREIGN_ENDING = "/.ATTRIBUTES/VARIABLE_VALUE"
 
 
+class _ByName(dict[str, Any]):
+    """What is known of variables by name; names as TensorFlow's programs have them find it, too."""
+
+    def __missing__(self, name: Any) -> Any:
+        plain = _plain_name(name)
+        if plain == name:
+            raise KeyError(name)
+        return self[plain]
+
+    def __contains__(self, name: object) -> bool:
+        return super().__contains__(name) or super().__contains__(_plain_name(name))
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """The entry of a variable, or ``default``."""
+        return self[name] if name in self else default
+
+
+def _plain_name(name: Any) -> Any:
+    return name.removesuffix(_FOREIGN_ENDING) if isinstance(name, str) else name
+
+
 class CheckpointReader(Closing):
     """An open checkpoint, or any other safetensors file.
 
@@ -209,11 +230,11 @@ class CheckpointReader(Closing):
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
         """Return the shape of each variable by name."""
-        return {key: list(self.entry(key).shape) for key in self.keys()}
+        return _ByName({key: list(self.entry(key).shape) for key in self.keys()})
 
     def get_variable_to_dtype_map(self) -> dict[str, DType]:
         """Return the dtype of each variable by name."""
-        return {key: dtypes.as_dtype(self.entry(key).dtype) for key in self.keys()}
+        return _ByName({key: dtypes.as_dtype(self.entry(key).dtype) for key in self.keys()})
 
     def debug_string(self) -> bytes:
         """Return a line for each variable: name, dtype and shape."""

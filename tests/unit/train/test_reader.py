@@ -42,6 +42,22 @@ def test_maps(path: str) -> None:
             "save_counter": dtypes.int64,
         }
         assert b"model/w (float32) [1, 2]\n" in reader.debug_string()
+
+
+def test_maps_by_names_of_tensorflow(path: str) -> None:
+    with load_checkpoint(path) as reader:
+        shapes, kinds = reader.get_variable_to_shape_map(), reader.get_variable_to_dtype_map()
+    ending = "/.ATTRIBUTES/VARIABLE_VALUE"
+    for name in ("model/w", "model/w" + ending):
+        assert name in shapes
+        assert shapes[name] == shapes.get(name) == [1, 2]
+        assert kinds[name] is dtypes.float32
+    assert list(shapes) == ["model/n", "model/s", "model/w", "save_counter"]
+    for name in ("model/x", "model/x" + ending):
+        assert name not in shapes
+        assert shapes.get(name) is None
+        with pytest.raises(KeyError, match="model/x"):
+            shapes[name]
         assert "4 variables" in repr(reader)
 
 
