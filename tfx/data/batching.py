@@ -553,9 +553,8 @@ class Window(Unary):
     """Consecutive elements as datasets."""
 
     def __init__(self, source: Node, size: Any, shift: Any, stride: Any, drop: Any) -> None:
-        inner = source.structure.map(
-            lambda s: DatasetSpec(s)  # each component is a dataset of its own
-        )
+        # Each component is a dataset of its own, a ragged or sparse one as a whole.
+        inner = source.structure.map_whole(DatasetSpec)
         super().__init__(source, inner)
         self.size = size
         self.shift = shift
@@ -620,9 +619,10 @@ class _WindowStage(Stage):
         rows = self._buffer[: reach : self._stride]
         self._skip += max(self._shift - len(self._buffer), 0)
         del self._buffer[: self._shift]
+        columns = zip(*[self._structure.groups(row) for row in rows], strict=True)
         return tuple(
             [
-                Elements([(row[i],) for row in rows], Structure(spec))
-                for i, spec in enumerate(self._structure.specs)
+                Elements([tuple(leaves) for _, leaves in column], Structure(column[0][0]))
+                for column in columns
             ]
         )

@@ -63,6 +63,10 @@ _BINARY = """
     bitwise.right_shift
     nn.sigmoid_cross_entropy_with_logits
 """
+_ASSERTIONS = """
+    assert_equal assert_greater assert_greater_equal assert_less assert_less_equal assert_near
+    assert_none_equal
+"""
 # Those with an implementation of their own, of the same parameters.
 _OWN: Mapping[str, Handler] = {
     "boolean_mask": masks.boolean_mask,
@@ -119,6 +123,8 @@ def table() -> dict[str, Callable[[Handler], Handler]]:
     made["unstack"] = _constantly(_unstack)
     for name in ["max", "mean", "min", "prod", "sqrt_n", "sum"]:
         made[f"math.unsorted_segment_{name}"] = segments.of_rows
+    for name in _ASSERTIONS.split():
+        made[f"debugging.{name}"] = _assertion
     made["strings.format"] = strings.format_
     made["strings.unicode_encode"] = strings.unicode_encode
     made["matmul"] = products.matmul
@@ -153,6 +159,23 @@ def _elementwise(plain: Handler, count: int) -> Handler:
             return plain(**dict(zip(names, tensors, strict=False)), **given, **other)
 
         return elementwise(function, *operands)
+
+    return carry_out
+
+
+def _assertion(plain: Handler) -> Handler:
+    """An assertion about pairs of elements."""
+    signature = inspect.signature(plain)
+
+    def carry_out(*args: Any, **kwargs: Any) -> None:
+        given = dict(signature.bind(*args, **kwargs).arguments)
+        x, y = given.pop("x"), given.pop("y")
+
+        def function(a: Tensor, b: Tensor) -> Tensor:
+            plain(a, b, **given)
+            return a
+
+        elementwise(function, x, y)
 
     return carry_out
 

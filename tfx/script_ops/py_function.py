@@ -23,9 +23,10 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from tfx.autodiff.tape import GradientTape, UnconnectedGradients
-from tfx.core import dtypes
+from tfx.core import dtypes, nest
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, OpError
+from tfx.core.nest_kinds import Kind, kind_of
 from tfx.core.specs import TensorSpec
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
@@ -66,7 +67,8 @@ def py_function(
             outputs. Without it the call is a decorator, ``@tf.py_function(Tout=...)``.
         inp: Tensors, variables (which are read) or values convertible to tensors.
         Tout: Dtype of the result, or a list of dtypes for as many. A ``TensorSpec`` instead of a
-            dtype also says the shape.
+            dtype also says the shape. Ragged and sparse tensors have specs of their own, and may
+            be in ``inp``.
         name: Accepted for compatibility.
 
     Returns:
@@ -91,6 +93,9 @@ def py_function(
     """
     if func is None and inp is None:
         return _decorator(py_function, Tout)
+    given = [] if inp is None else list(inp)
+    if any(map(_composite, given)) or any(map(_composite, nest.flatten(Tout))):
+        return _with_composites(func, given, Tout)
     site = _Site(func, Tout, "py_function")
     operation = _Differentiable(site.run_tensors, site.types, site.name)
     return site.packed(operation.call(_tensors(inp)))
@@ -150,6 +155,35 @@ def numpy_function(
 
     call = HostCall("numpy_function", run, site.name, effect=stateful, portable=False)
     return site.packed(host_call(call, inputs, site.types))
+
+
+def _composite(value: Any) -> Kind | None:
+    """How a ragged or sparse tensor, or the spec of one, is taken apart; None for others."""
+    kind: Kind | None = getattr(type(value), "_tfx_expanded_kind", None)
+    return kind
+
+
+def _find(value: Any) -> Kind | None:
+    return _composite(value) or kind_of(value)
+
+
+def _with_composites(func: Any, given: list[Any], tout: Any) -> Any:
+    """The same, where what consists of several tensors is given or returned."""
+    values = [x if _composite(x) else tensor(x) for x in given]
+    single = not isinstance(tout, list | tuple)
+
+    def apart(*tensors: EagerTensor) -> list[Any]:
+        returned = func(*nest.pack_sequence_as(values, tensors, _find))
+        results = [returned] if single else returned
+        return [
+            part
+            for spec, x in zip([tout] if single else tout, results, strict=True)
+            for part in (nest.flatten(x, _find) if _composite(spec) else [x])
+        ]
+
+    functools.update_wrapper(apart, func)
+    found = py_function(apart, nest.flatten(values, _find), nest.flatten([tout], _find))
+    return nest.pack_sequence_as(tout, found, _find)
 
 
 def _decorator(operation: Callable[..., Any], tout: Any, **options: Any) -> Any:

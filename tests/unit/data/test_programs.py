@@ -108,3 +108,18 @@ def test_what_cannot_be_saved_says_so(tmp_path: Path) -> None:
     next(iterator)
     with pytest.raises(tf.errors.FailedPreconditionError, match="a nested dataset"):
         tf.train.Checkpoint(iterator=iterator).write(str(tmp_path / "c"))
+
+
+def test_windows_of_ragged_and_sparse_elements() -> None:
+    rows = tf.ragged.constant([[3.0, 1.0], [], [5.0, 9.0, 2.0]])
+    cells = tf.SparseTensor([[0, 1], [2, 0]], [1, 2], [3, 2])
+    dataset = tf.data.Dataset.from_tensor_slices((rows, cells, [1, 2, 3])).window(2)
+    assert isinstance(dataset.element_spec[1].element_spec, tf.SparseTensorSpec)
+    batches = dataset.flat_map(
+        lambda *windows: tf.data.Dataset.zip(tuple(w.batch(2) for w in windows))
+    )
+    found = list(batches)
+    assert [r.to_list() for r, _, _ in found] == [[[3.0, 1.0], []], [[5.0, 9.0, 2.0]]]
+    dense = [tf.sparse.to_dense(c).numpy().tolist() for _, c, _ in found]
+    assert dense == [[[0, 1], [0, 0]], [[2, 0]]]
+    assert [n.numpy().tolist() for _, _, n in found] == [[1, 2], [3]]

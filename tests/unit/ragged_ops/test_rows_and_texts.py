@@ -100,3 +100,17 @@ def test_tensors_in_texts() -> None:
     )
     with pytest.raises(ValueError, match="do not match 2 tensor"):
         strings.format("{}", (words, 1))
+
+
+def test_assertions() -> None:
+    debugging = tf.debugging
+    debugging.assert_equal(ROWS, ROWS)
+    debugging.assert_greater(ROWS, 0)
+    debugging.assert_near(tf.cast(ROWS, tf.float32), tf.cast(ROWS, tf.float32))
+    tf.function(lambda x: debugging.assert_less(x, 10))(ROWS)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="too large"):
+        debugging.assert_less(ROWS, 9, message="too large")
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.function(lambda x: debugging.assert_less(x, 9))(ROWS)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        debugging.assert_equal(ROWS, tf.ragged.constant([[3], [1], [4], [1], [5]]))

@@ -325,3 +325,32 @@ def test_decorators() -> None:
     assert log_or_square.__name__ == "log_or_square"
     np.testing.assert_allclose(log_or_square(value, m=1.0), np.log(1.5), rtol=1e-6)
     np.testing.assert_allclose(tf.function(lambda x: sinh(x))(value), np.sinh(1.5), rtol=1e-6)
+
+
+def test_ragged_and_sparse_tensors() -> None:
+    ragged = tf.ragged.constant([[3.0, 1.0], [], [5.0]])
+    sparse = tf.SparseTensor([[0, 1]], [2.0], [1, 2])
+    spec = tf.RaggedTensorSpec([None, None], tf.float32)
+
+    def longer(rows: Any, factor: Any) -> Any:
+        assert isinstance(rows, tf.RaggedTensor)
+        assert isinstance(rows.flat_values.numpy(), np.ndarray)
+        return tf.concat([rows, rows * factor], 1)
+
+    def both(rows: Any, cells: Any) -> Any:
+        assert isinstance(cells, tf.SparseTensor)
+        return [tf.reduce_sum(rows, 1), tf.sparse.map_values(tf.square, cells), rows.nrows()]
+
+    kinds = [tf.float32, tf.SparseTensorSpec([None, 2], tf.float32), tf.int64]
+    for run in (lambda f: f, tf.function):
+        found = run(lambda x: tf.py_function(longer, [x, 2.0], spec))(ragged)
+        assert found.to_list() == [[3.0, 1.0, 6.0, 2.0], [], [5.0, 10.0]]
+        sums, cells, count = run(lambda x, y: tf.py_function(both, [x, y], kinds))(ragged, sparse)
+        assert sums.numpy().tolist() == [4.0, 0.0, 5.0]
+        assert tf.sparse.to_dense(cells).numpy().tolist() == [[0.0, 4.0]]
+        assert int(count) == 3
+    values = tf.Variable([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        rows = tf.RaggedTensor.from_row_splits(values, [0, 2, 3])
+        y = tf.reduce_sum(tf.py_function(lambda r: r * r, [rows], spec))
+    assert tape.gradient(y, values).numpy().tolist() == [2.0, 4.0, 6.0]
