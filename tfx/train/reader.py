@@ -58,7 +58,7 @@ class _ByName(dict[str, Any]):
 
     def get(self, name: Any, default: Any = None) -> Any:
         """The entry of a variable, or ``default``."""
-        return self[name] if name in self else default
+        return self[name] if name in self else default  # noqa: SIM401
 
 
 def _plain_name(name: Any) -> Any:
