@@ -65,7 +65,7 @@ def make_up(replayer: Replayer, info: SignatureInfo, most_bytes: int) -> list[Re
         for inputs in candidates(info, number, left):
             calls = [inputs]
             if info.updates and number == 0:
-                calls.append({n: np.ascontiguousarray(np.flip(a)) for n, a in inputs.items()})
+                calls.append({n: np.asarray(np.flip(a), order="C") for n, a in inputs.items()})
             try:
                 made = record(replayer, info.name, calls)
             except InvalidArgumentError:

@@ -56,6 +56,24 @@ def test_a_step_is_recorded_as_a_sequence(bundle: Path) -> None:
         np.testing.assert_allclose(arrays(bundle, call.outputs)["sum"], w.sum(), rtol=1e-4)
 
 
+def test_a_step_of_a_scalar_is_recorded(tmp_path: Path) -> None:
+    class Counter(tf.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.total = tf.Variable(1.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([], tf.float32)])
+        def add(self, x: tf.Tensor) -> tf.Tensor:
+            return self.total.assign_add(x)
+
+    counter = Counter()
+    tf.saved_model.save(counter, tmp_path / "m", signatures={"add": counter.add})
+    (example,) = read_manifest(tmp_path / "m").examples
+    assert len(example.calls) == 2
+    for call in example.calls:
+        assert arrays(tmp_path / "m", call.inputs)["x"].shape == ()
+
+
 def test_made_up_values_are_such_that_results_are_finite(bundle: Path) -> None:
     call = read_manifest(bundle).examples[-1].calls[0]
     assert (arrays(bundle, call.inputs)["x"] > 0).all()

@@ -121,7 +121,7 @@ class Composite:
         if self._routine is not None and device.startswith("CPU"):
             found = self._routine(*[to_numpy(raw_of(x)) for x in inputs], **options)
             if found is not None:
-                arrays = [np.ascontiguousarray(y) for y in found]
+                arrays = [np.asarray(y, order="C") for y in found]  # scalars stay scalars
                 return tuple([label(from_array(y, owned=True), device) for y in arrays])
         session = self._sessions.get((key, device))
         if session is None:

@@ -47,6 +47,12 @@ def test_arrays() -> None:
 
 def test_constants() -> None:
     assert tf.constant([1, 2], shape=[2, 2]).numpy().tolist() == [[1, 2], [2, 2]]
+    for shape in ([], ()):
+        assert tf.constant(3.0, shape=shape).shape == ()
+        assert tf.constant_initializer(3.0)(shape).shape == ()
+    with tf.Graph().as_default():
+        k = tf.get_variable("k", [], initializer=tf.constant_initializer(3.0))
+        assert k.shape == ()
     with pytest.raises(TypeError, match=r"Expected Tensor's shape: \(3,\), got \(2,\)"):
         tf.constant([1, 2], shape=[3], verify_shape=True)
     with tf.Graph().as_default() as graph:

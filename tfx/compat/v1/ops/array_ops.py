@@ -77,7 +77,7 @@ def _shaped(array: np.ndarray[Any, Any], dims: tuple[int, ...], verify: bool) ->
     flat = array.reshape(-1)
     if flat.size < count:
         flat = np.concatenate([flat, np.repeat(flat[-1:], count - flat.size)])
-    return np.ascontiguousarray(flat.reshape(dims))
+    return np.asarray(flat.reshape(dims), order="C")  # keeps what is a scalar
 
 
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
