@@ -70,7 +70,9 @@ class DataFunction(Parametric):
 
     def __init__(self, function: Any, arguments: Sequence[Structure], what: str) -> None:
         if not callable(function):
-            raise TypeError(f"Dataset.{what} takes a function; got {function!r}.")
+            raise ValueError(
+                f"Dataset.{what} takes a function, which must be a callable; got {function!r}."
+            )
         self._function = traceable(function, True)
         self._name = f"Dataset_{what}_{getattr(function, '__name__', 'function').strip('<>')}"
         self._arguments = list(arguments)

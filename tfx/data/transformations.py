@@ -68,7 +68,8 @@ class Transformations:
             The dataset of the results.
 
         Raises:
-            TypeError: ``map_func`` cannot be called, or returns something that is no tensor.
+            ValueError: ``map_func`` cannot be called.
+            TypeError: it returns something that is no tensor.
 
         Example:
             >>> import tfx as tf

@@ -222,7 +222,7 @@ def test_results(make: Any, expected: list[Any]) -> None:
 ERRORS: list[tuple[Callable[[], Any], type[Exception], str]] = [
     (lambda: Dataset.from_tensor_slices(5), ValueError, "scalar"),
     (lambda: Dataset.from_tensor_slices(([1], [1, 2])), ValueError, "not compatible"),
-    (lambda: Dataset.range(3).map(3), TypeError, "takes a function; got 3"),
+    (lambda: Dataset.range(3).map(3), ValueError, "must be a callable; got 3"),
     (lambda: Dataset.range(3).flat_map(lambda x: x), TypeError, "must return a dataset"),
     (lambda: Dataset.range(3).filter(lambda x: x), ValueError, "boolean scalar"),
     (lambda: Dataset.range(3).shuffle(0), Invalid, "buffer_size"),

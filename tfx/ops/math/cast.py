@@ -9,7 +9,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
 from tfx.framework.context import using
@@ -37,7 +37,7 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
         with converted values.
 
     Raises:
-        InvalidArgumentError: a conversion from or to strings.
+        UnimplementedError: a conversion from or to strings.
         TypeError: a quantized dtype.
 
     Example:
@@ -55,9 +55,9 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
             "dtype. Use tfx.raw.QuantizeLinear, which makes int8 or uint8."
         )
     if x.dtype is not wanted and dtypes.string in (x.dtype, wanted):
-        raise InvalidArgumentError(
-            f"Cast {x.dtype.name} to {wanted.name} is not supported; convert in Python, "
-            "before the tensor is made or with its numpy().",
+        raise UnimplementedError(
+            f"Cast {x.dtype.name} to {wanted.name} is not supported; use tf.strings.to_number or "
+            "tf.strings.as_string.",
             op="Cast",
         )
     return cast_to(x, wanted)

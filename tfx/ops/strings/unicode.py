@@ -144,7 +144,7 @@ def _pieces(
     try:
         value.decode(encoding, _NOTES)
     except LookupError as e:
-        raise ValueError(f"{encoding!r} is no encoding that Python knows.") from e
+        raise InvalidArgumentError(f"{encoding!r} is no encoding that Python knows.") from e
     except UnicodeError as e:
         raise InvalidArgumentError(f"Invalid formatting on input string: {e}") from e
     if broken and errors == "strict":

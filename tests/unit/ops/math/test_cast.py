@@ -9,7 +9,7 @@ import pytest
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import UnimplementedError
 from tfx.framework.context import using
 from tfx.framework.convert import constant
 from tfx.framework.func_graph import FuncGraph
@@ -53,7 +53,7 @@ def test_a_variable_is_read():
 
 @pytest.mark.parametrize(("x", "to"), [("1", "int32"), (1, "string")])
 def test_strings_are_refused(x, to):
-    with pytest.raises(InvalidArgumentError, match="not supported; convert in Python"):
+    with pytest.raises(UnimplementedError, match=r"is not supported; use tf\.strings\."):
         cast(x, to)
 
 
