@@ -214,7 +214,6 @@ from tfx.ops.debugging.assertions import assert_greater as assert_greater
 from tfx.ops.debugging.assertions import assert_less as assert_less
 from tfx.ops.debugging.print import print as print
 from tfx.ops.debugging.static_assertions import assert_rank as assert_rank
-from tfx.ops.debugging.timestamp import timestamp as timestamp
 from tfx.ops.linalg.einsum import einsum as einsum
 from tfx.ops.linalg.einsum import tensordot as tensordot
 from tfx.ops.linalg.matmul import matmul as matmul

@@ -117,7 +117,6 @@ _TABLE = {
         "batch_to_space required_space_to_batch_paddings space_to_batch space_to_batch_nd"
     ),
     "tfx.ops.nn.morphology": "extract_volume_patches",
-    "tfx.ops.debugging.timestamp": "timestamp",
     "tfx.lookup_ops.hash_buckets": "fingerprint",
     "tfx.summary.tensor_messages": "make_ndarray make_tensor_proto",
     "tfx.ops.common.broadcast_shapes": "broadcast_dynamic_shape broadcast_static_shape",
