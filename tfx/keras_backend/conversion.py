@@ -11,18 +11,17 @@ from keras.src.backend.common.dtypes import result_type
 
 import tfx as tf
 from tfx.framework.composite.ragged import is_ragged
+from tfx.keras_backend.sparse import KINDS, dense
 
 
 def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Any:
     """Convert an array, a number, a variable or a structure of lists to a tensor.
 
-    Ragged tensors stay what they are, unless ``ragged`` is False.
-
-    Raises:
-        ValueError: a sparse tensor was asked for.
+    Sparse tensors and slices stay what they are, unless ``sparse`` is False; ragged tensors,
+    unless ``ragged`` is.
     """
-    if sparse:
-        raise ValueError("`sparse=True` is not supported with the tfx backend.")
+    if sparse is False and type(x) in KINDS:
+        x = dense(x)
     if ragged is False and is_ragged(x):
         x = x.to_tensor()
     if dtype is not None:
@@ -33,8 +32,6 @@ def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any
         if isinstance(x, tf.Variable):
             x = tf.convert_to_tensor(x)
         return x if dtype is None or x.dtype == dtype else tf.cast(x, dtype)
-    if isinstance(x, tf.IndexedSlices):
-        return convert_to_tensor(tf.convert_to_tensor(x), dtype)
     if dtype is None:
         dtype = _own_dtype(x)
     if type(x) in _FREELY and dtype is not None and dtype.startswith(_FREELY[type(x)]):
@@ -79,8 +76,8 @@ def convert_to_numpy(x: Any) -> Any:
     """Convert a tensor, a variable or an array to an array of its own."""
     if isinstance(x, KerasVariable):
         x = x.value
-    if isinstance(x, tf.IndexedSlices):
-        x = tf.convert_to_tensor(x)
+    if type(x) in KINDS:
+        x = dense(x)
     elif is_ragged(x):
         x = x.to_tensor()
     return np.array(x)

@@ -31,13 +31,14 @@ from tfx.keras_backend.conversion import convert_to_numpy as convert_to_numpy
 from tfx.keras_backend.conversion import convert_to_tensor as convert_to_tensor
 from tfx.keras_backend.conversion import is_tensor as is_tensor
 from tfx.keras_backend.conversion import shape as shape
+from tfx.keras_backend.sparse import is_sparse
 from tfx.keras_backend.updates import scatter as scatter
 from tfx.keras_backend.updates import scatter_update as scatter_update
 from tfx.keras_backend.updates import slice as slice
 from tfx.keras_backend.updates import slice_update as slice_update
 from tfx.keras_backend.variable import Variable as Variable
 
-SUPPORTS_SPARSE_TENSORS = False
+SUPPORTS_SPARSE_TENSORS = True
 SUPPORTS_RAGGED_TENSORS = True
 SUPPORTS_COMPLEX_DTYPES = False
 IS_THREAD_SAFE = True
@@ -53,11 +54,11 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
             if not isinstance(x, KerasTensor):
                 return x
             dims = None if x.shape is None else tuple(x.shape)
-            if not x.ragged:
+            if not x.ragged and not x.sparse:
                 return graph.add_argument(x.name or "x", tf.as_dtype(x.dtype).onnx, dims)
             return tf.nest.map_structure(
                 lambda part: graph.add_argument("x", part.dtype.onnx, part.shape.symbolic),
-                tf.RaggedTensorSpec(dims, x.dtype, x.ragged_rank),
+                _composite_spec(x, dims),
                 expand_composites=True,
             )
 
@@ -66,13 +67,21 @@ def compute_output_spec(fn: Callable[..., Any], *args: Any, **kwargs: Any) -> An
         return tree.map_structure(_spec, found)
 
 
+def _composite_spec(x: Any, shape: Any) -> Any:
+    if x.sparse:
+        return tf.SparseTensorSpec(shape, x.dtype)
+    return tf.RaggedTensorSpec(shape, x.dtype, x.ragged_rank)
+
+
 def _spec(x: Any) -> Any:
     if isinstance(x, KerasVariable):
         return KerasTensor(tuple(x.shape), standardize_dtype(x.dtype))
     if not is_tensor(x):
         return x
-    rows = {"ragged": True, "ragged_rank": x.ragged_rank} if is_ragged(x) else {}
-    return KerasTensor(tuple(x.shape), standardize_dtype(x.dtype), **rows)
+    kind: dict[str, Any] = {"sparse": is_sparse(x)}
+    if is_ragged(x):
+        kind = {"ragged": True, "ragged_rank": x.ragged_rank}
+    return KerasTensor(tuple(x.shape), standardize_dtype(x.dtype), **kind)
 
 
 def stop_gradient(variable: Any) -> Any:

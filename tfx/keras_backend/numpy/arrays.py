@@ -7,8 +7,10 @@ from typing import Any
 
 import tfx as tf
 import tfx.experimental.numpy as tnp
+from tfx.keras_backend import sparse_shapes
 from tfx.keras_backend.conversion import convert_to_tensor
 from tfx.keras_backend.numpy.promotion import kind_of, result_type, tensor
+from tfx.keras_backend.sparse import dense, is_sparse
 
 
 def size(x: Any) -> Any:
@@ -26,7 +28,9 @@ def reshape(x: Any, newshape: Any) -> Any:
     x = tensor(x)
     if isinstance(newshape, list | tuple) and any(tf.is_tensor(d) for d in newshape):
         newshape = tf.stack([tf.cast(d, tf.int32) for d in newshape])
-    return tf.reshape(x, [newshape] if isinstance(newshape, int) else newshape)
+    if isinstance(newshape, int):
+        newshape = [newshape]
+    return sparse_shapes.reshape(x, newshape) if is_sparse(x) else tf.reshape(x, newshape)
 
 
 def ravel(x: Any) -> Any:
@@ -36,7 +40,8 @@ def ravel(x: Any) -> Any:
 
 def transpose(x: Any, axes: Any = None) -> Any:
     """The axes in another order; None: reversed."""
-    return tf.transpose(tensor(x), axes)
+    x = tensor(x)
+    return tf.sparse.transpose(x, axes) if is_sparse(x) else tf.transpose(x, axes)
 
 
 def moveaxis(x: Any, source: Any, destination: Any) -> Any:
@@ -69,7 +74,7 @@ def expand_dims(x: Any, axis: Any) -> Any:
     axes = [axis] if isinstance(axis, int) else list(axis)
     rank = x.shape.rank + len(axes)
     for place in sorted(_place(a, rank) for a in axes):
-        x = tf.expand_dims(x, place)
+        x = tf.sparse.expand_dims(x, place) if is_sparse(x) else tf.expand_dims(x, place)
     return x
 
 
@@ -82,6 +87,8 @@ def _place(axis: int, rank: int) -> int:
 def squeeze(x: Any, axis: Any = None) -> Any:
     """Without axes of size 1."""
     x = tensor(x)
+    if is_sparse(x):
+        return sparse_shapes.squeeze(x, axis)
     return tf.squeeze(x, list(axis) if isinstance(axis, tuple) else axis)
 
 
@@ -101,6 +108,10 @@ def _alike(xs: Any) -> list[Any]:
 def concatenate(xs: Any, axis: Any = 0) -> Any:
     """Tensors one after the other along an axis; None: of all elements."""
     xs = _alike(xs)
+    if any(is_sparse(x) for x in xs):
+        if axis is not None and all(is_sparse(x) for x in xs):
+            return tf.sparse.concat(axis, xs)
+        xs = [dense(x) for x in xs]
     if axis is None:
         return tf.concat([tf.reshape(x, [-1]) for x in xs], 0)
     return tf.concat(xs, axis)

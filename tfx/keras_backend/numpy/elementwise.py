@@ -11,6 +11,7 @@ from keras.src.backend.common.backend_utils import vectorize_impl
 
 import tfx as tf
 import tfx.experimental.numpy as tnp
+from tfx.keras_backend import sparse
 from tfx.keras_backend.conversion import convert_to_tensor
 from tfx.keras_backend.numpy.promotion import (
     cast,
@@ -33,6 +34,8 @@ def _of_floats(name: str, compute: Unary) -> Unary:
     """A function whose result is floating, whatever it is given."""
 
     def call(x: Any) -> Any:
+        if type(x) in sparse.KINDS:
+            return sparse.of_one(name, call, x)
         return compute(floats(x)[0])
 
     return _named(call, name, f"``{name}`` of each element, in a floating dtype.")
@@ -42,6 +45,8 @@ def _of_any(name: str, compute: Unary) -> Unary:
     """A function whose result has the dtype of its argument."""
 
     def call(x: Any) -> Any:
+        if type(x) in sparse.KINDS:
+            return sparse.of_one(name, call, x)
         return compute(tensor(x))
 
     return _named(call, name, f"``{name}`` of each element.")
@@ -52,6 +57,8 @@ def _of_two(name: str, compute: Binary) -> Binary:
 
     def call(x1: Any, x2: Any) -> Any:
         x1, x2 = together(x1, x2)
+        if type(x1) in sparse.KINDS or type(x2) in sparse.KINDS:
+            return sparse.of_two(name, call, x1, x2)
         return compute(x1, x2)
 
     return _named(call, name, f"``{name}`` of the elements of two tensors.")
@@ -62,6 +69,8 @@ def _of_two_floats(name: str, compute: Binary) -> Binary:
 
     def call(x1: Any, x2: Any) -> Any:
         x1, x2 = floats(x1, x2)
+        if type(x1) in sparse.KINDS or type(x2) in sparse.KINDS:
+            return sparse.of_two(name, call, x1, x2)
         return compute(x1, x2)
 
     return _named(call, name, f"``{name}`` of the elements of two tensors, in a floating dtype.")
@@ -71,7 +80,7 @@ def _oftruth(name: str, compute: Binary) -> Binary:
     """A function of two truth values."""
 
     def call(x1: Any, x2: Any) -> Any:
-        return compute(truth(x1), truth(x2))
+        return compute(truth(sparse.dense(x1)), truth(sparse.dense(x2)))
 
     return _named(call, name, f"``{name}`` of the elements of two tensors.")
 
@@ -252,6 +261,8 @@ def angle(x: Any) -> Any:
 
 def signbit(x: Any) -> Any:
     """True where the sign is minus, that of a zero too."""
+    if type(x) in sparse.KINDS:
+        return sparse.of_one("signbit", signbit, x)
     x = tensor(x)
     if x.dtype == tf.bool or x.dtype.is_unsigned:
         return _never(x)
@@ -262,6 +273,8 @@ def signbit(x: Any) -> Any:
 
 def round(x: Any, decimals: int = 0) -> Any:
     """Rounded to a number of decimals, halves to the even neighbour."""
+    if type(x) in sparse.KINDS:
+        return sparse.of_one("round", round, x, decimals)
     x = tensor(x)
     if is_whole(x):
         if x.dtype == tf.bool or decimals >= 0:

@@ -9,6 +9,8 @@ import tfx.experimental.numpy as tnp
 from tfx.framework.composite.ragged import is_ragged
 from tfx.keras_backend.conversion import convert_to_tensor
 from tfx.keras_backend.numpy.promotion import is_whole, tensor, together
+from tfx.keras_backend.sparse import dense, is_sparse
+from tfx.keras_backend.sparse_products import rows_at
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
@@ -20,6 +22,10 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Any:
     if is_ragged(indices):
         places = _from_start(indices.flat_values, x, axis)
         return tf.gather(x, indices.with_flat_values(places), axis=axis)
+    if is_sparse(indices):
+        if axis == 0:
+            return rows_at(x, indices.with_values(_from_start(indices.values, x, 0)))
+        indices = dense(indices)
     return tf.gather(x, _from_start(indices, x, axis), axis=axis)
 
 
@@ -91,6 +97,8 @@ def digitize(x: Any, bins: Any) -> Any:
         x, bins = tf.cast(x, tf.int32), tf.cast(bins, tf.int32)
     if is_ragged(x):
         return x.with_flat_values(digitize(x.flat_values, bins))
+    if is_sparse(x):
+        return x.with_values(digitize(x.values, bins))
     places = tf.searchsorted(bins, tf.reshape(x, [-1]), side="right")
     return tf.reshape(places, tf.shape(x))
 

@@ -6,13 +6,17 @@ from typing import Any
 
 import tfx as tf
 import tfx.experimental.numpy as tnp
+from tfx.keras_backend import sparse_products
 from tfx.keras_backend.conversion import convert_to_tensor
 from tfx.keras_backend.numpy.arrays import moveaxis
 from tfx.keras_backend.numpy.promotion import floats, kind_of, result_type, tensor, together
+from tfx.keras_backend.sparse import is_sparse
 
 
 def matmul(x1: Any, x2: Any) -> Any:
     """The matrix product, of batches too; of 8 bits in 32."""
+    if is_sparse(x1) or is_sparse(x2):
+        return sparse_products.matmul(*together(x1, x2))
     if kind_of(x1) == kind_of(x2) == "int8":
         x1, x2 = convert_to_tensor(x1, "int8"), convert_to_tensor(x2, "int8")
         if min(x1.shape.rank or 0, x2.shape.rank or 0) > 1:

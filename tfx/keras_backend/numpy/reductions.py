@@ -9,6 +9,7 @@ from typing import Any
 from keras.src.backend.common import standardize_dtype
 
 import tfx as tf
+from tfx.keras_backend import sparse_shapes
 from tfx.keras_backend.conversion import convert_to_tensor
 from tfx.keras_backend.numpy.promotion import (
     cast,
@@ -20,6 +21,7 @@ from tfx.keras_backend.numpy.promotion import (
     tensor,
     truth,
 )
+from tfx.keras_backend.sparse import KINDS, is_sparse
 
 # What sums and products of small integers are kept in.
 _TOTALS = {
@@ -38,7 +40,10 @@ def _axes(axis: Any) -> Any:
 def sum(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
     """The sum along axes; small integers are added as 32 bits."""
     x = tensor(x)
-    return tf.reduce_sum(cast(x, _TOTALS.get(name_of(x), x.dtype)), _axes(axis), keepdims)
+    x = cast(x, _TOTALS.get(name_of(x), x.dtype))
+    if is_sparse(x):
+        return sparse_shapes.total(x, _axes(axis), keepdims)
+    return tf.reduce_sum(x, _axes(axis), keepdims)
 
 
 def prod(x: Any, axis: Any = None, keepdims: bool = False, dtype: Any = None) -> Any:
@@ -60,7 +65,14 @@ def _through_floats(compute: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-_mean = _through_floats(tf.reduce_mean)
+def _mean_of_any(x: Any, axis: Any, keepdims: bool) -> Any:
+    if type(x) in KINDS:
+        own = sparse_shapes.mean if is_sparse(x) else sparse_shapes.mean_of_slices
+        return own(x, axis, keepdims)
+    return tf.reduce_mean(x, axis, keepdims)
+
+
+_mean = _through_floats(_mean_of_any)
 _var = _through_floats(tf.math.reduce_variance)
 _std = _through_floats(tf.math.reduce_std)
 

@@ -6,18 +6,18 @@ from typing import Any
 
 import tfx as tf
 from tfx.keras_backend.conversion import convert_to_tensor
-from tfx.keras_backend.numpy.promotion import cast, floats, is_whole, tensor
+from tfx.keras_backend.numpy.promotion import cast, floats, is_whole, result_type, tensor
 from tfx.keras_backend.numpy.reductions import sum
+from tfx.keras_backend.sparse import is_sparse
 
 
 def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = False) -> Any:
     """How often each number is there, or the sums of its weights; rows of matrices apart.
 
-    Raises:
-        ValueError: a sparse result was asked for.
+    The counts of a sparse tensor are those of its entries, and sparse.
     """
-    if sparse:
-        raise ValueError("`sparse=True` is not supported with the tfx backend.")
+    if sparse or is_sparse(x):
+        return _sparse_counts(x, weights, minlength)
     x = convert_to_tensor(x, "int32")
     kind = tf.int32 if weights is None else tensor(weights).dtype
     if kind == tf.bool:
@@ -28,6 +28,16 @@ def bincount(x: Any, weights: Any = None, minlength: int = 0, sparse: bool = Fal
     numbers = tf.range(length)
     hits = tf.where(tf.equal(x[..., None], numbers), values[..., None], tf.zeros([], kind))
     return cast(sum(hits, -2), kind)
+
+
+def _sparse_counts(x: Any, weights: Any, minlength: int) -> Any:
+    x = convert_to_tensor(x, "int32")
+    kind = tf.int32
+    if weights is not None:
+        weights = tensor(weights)
+        kind = result_type("int32", weights.dtype.name)
+    found = tf.sparse.bincount(x, weights, minlength=minlength, axis=-1)
+    return convert_to_tensor(found, kind)
 
 
 def histogram(x: Any, bins: Any = 10, range: Any = None) -> tuple[Any, Any]:
