@@ -254,11 +254,17 @@ class _AsTensorFlow:
         return getattr(self._backend, name)
 
 
+def _serve_as_tensorflow(module: ModuleType) -> None:
+    """Let a module do for tfx what it does for TensorFlow alone."""
+    module.__dict__["backend"] = _AsTensorFlow(module.backend)
+
+
 def _call_with_tensors(module: ModuleType) -> None:
     """Give a function that prepares texts tensors, as with TensorFlow; arrays if it wants those.
 
     And let the layer give ragged tensors.
     """
+    _serve_as_tensorflow(module)
     layer: Any = module.TextVectorization
     begin, with_arrays = layer.__init__, layer._apply_standardize_with_np_arrays
 
@@ -284,11 +290,6 @@ def _call_with_tensors(module: ModuleType) -> None:
     named.__signature__ = importlib.import_module("inspect").signature(begin)  # Keras keeps names
     layer.__init__ = named
     layer._apply_standardize_with_np_arrays = apply
-
-
-def _serve_as_tensorflow(module: ModuleType) -> None:
-    """Let a module do for tfx what it does for TensorFlow alone."""
-    module.__dict__["backend"] = _AsTensorFlow(module.backend)
 
 
 def _write_onnx(module: ModuleType) -> None:
@@ -343,20 +344,22 @@ def _take_datasets(module: ModuleType) -> None:
     module.__dict__["TFDatasetAdapter"] = adapter
 
 
-def _know_ragged_tensors(module: ModuleType) -> None:
-    """Let Keras' tools for arrays take ragged tensors, which it knows by TensorFlow's class."""
+def _know_composite_tensors(module: ModuleType) -> None:
+    """Let Keras' tools for arrays take ragged and sparse tensors, known by TensorFlow's classes."""
     is_ragged = importlib.import_module("tfx.framework.composite.ragged").is_ragged
+    is_sparse = importlib.import_module("tfx.framework.composite.sparse").is_sparse
 
-    def also_ours(name: str) -> Any:
+    def also(name: str, *kinds: Any) -> None:
         original = getattr(module, name)
-        return lambda value: is_ragged(value) or original(value)
+        module.__dict__[name] = lambda x: any(kind(x) for kind in kinds) or original(x)
 
-    for name in ("is_tensorflow_tensor", "is_tensorflow_ragged"):
-        module.__dict__[name] = also_ours(name)
+    also("is_tensorflow_tensor", is_ragged, is_sparse)
+    also("is_tensorflow_ragged", is_ragged)
+    also("is_tensorflow_sparse", is_sparse)
 
 
 def _slice_with_tfx(module: ModuleType) -> None:
-    """Let the slices of ragged tensors be prepared by tfx, not by TensorFlow's backend."""
+    """Let the slices of ragged and sparse tensors be prepared by tfx, not by TensorFlow's backend."""
 
     def called_later(name: str) -> Any:
         def call(x: Any, *args: Any) -> Any:
@@ -442,12 +445,15 @@ _FINISHES: Final = {
     "keras.src.optimizers": _take_optimizers,
     "keras.src.optimizers.base_optimizer": _take_schedules,
     "keras.src.export.tfsm_layer": _serve_as_tensorflow,
+    "keras.src.layers.preprocessing.hashed_crossing": _serve_as_tensorflow,
+    "keras.src.layers.preprocessing.integer_lookup": _serve_as_tensorflow,
+    "keras.src.layers.preprocessing.string_lookup": _serve_as_tensorflow,
     "keras.src.export.onnx": _write_onnx,
     "keras.src.saving.saving_api": _load_bundles,
     "keras.src.utils.dataset_utils": _know_datasets,
     "keras.src.utils.module_utils": _stand_in_for_tensorflow,
     "keras.src.trainers.data_adapters": _take_datasets,
     "keras.src.trainers.data_adapters.array_slicing": _slice_with_tfx,
-    "keras.src.trainers.data_adapters.data_adapter_utils": _know_ragged_tensors,
+    "keras.src.trainers.data_adapters.data_adapter_utils": _know_composite_tensors,
     "keras.src.utils.backend_utils": _let_backends_switch,
 }

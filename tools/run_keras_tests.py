@@ -55,6 +55,13 @@ import pytest
 def skip_if_backend(name, reason):
     return pytest.mark.skipif(keras.backend.backend() == name, reason=reason)
 """
+# Their base class, which is no test, makes sparse tensors and asks for them by TensorFlow's name.
+CONFTEST_AS_TENSORFLOW = """
+from keras.src.testing import test_case
+from tfx.keras_hook import _serve_as_tensorflow
+
+_serve_as_tensorflow(test_case)
+"""
 # What they call TensorFlow is tfx, as in a program that was written for it.
 TENSORFLOW = """
 import sys
@@ -127,6 +134,7 @@ def adapt_tests(source: Path, target: Path) -> Path:
         text = text.replace("TensorFlowTrainer", "Trainer")
         place.write_text(text, encoding="utf-8")
     (target / "__init__.py").touch()
+    (target / "conftest.py").write_text(CONFTEST_AS_TENSORFLOW)
     return target
 
 

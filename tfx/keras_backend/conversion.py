@@ -11,16 +11,16 @@ from keras.src.backend.common.dtypes import result_type
 
 import tfx as tf
 from tfx.framework.composite.ragged import is_ragged
-from tfx.keras_backend.sparse import KINDS, dense
+from tfx.keras_backend.sparse import KINDS, dense, is_sparse
 
 
 def convert_to_tensor(x: Any, dtype: Any = None, sparse: Any = None, ragged: Any = None) -> Any:
     """Convert an array, a number, a variable or a structure of lists to a tensor.
 
-    Sparse tensors and slices stay what they are, unless ``sparse`` is False; ragged tensors,
-    unless ``ragged`` is.
+    Sparse tensors stay what they are, unless ``sparse`` is False; ragged tensors, unless ``ragged``
+    is. Slices stay, as with TensorFlow's backend.
     """
-    if sparse is False and type(x) in KINDS:
+    if sparse is False and is_sparse(x):
         x = dense(x)
     if ragged is False and is_ragged(x):
         x = x.to_tensor()

@@ -95,8 +95,8 @@ def of_two(name: str, function: Function, x1: Any, x2: Any) -> Any:
     rule = _RULES.get(name)
     if rule is None:
         return function(dense(x1), dense(x2))
-    if name not in _ADDITIVE:
-        x1, x2 = (rows_once(x) if type(x) is tf.IndexedSlices else x for x in (x1, x2))
+    if type(x1) is type(x2) is tf.IndexedSlices and name not in _ADDITIVE:
+        x1, x2 = rows_once(x1), rows_once(x2)
     return rule(name, function, x1, x2)
 
 

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 from keras.src import tree
+from keras.src.trainers.data_adapters import data_adapter_utils
 
 import tfx as tf
 from tfx.framework.composite.ragged import is_ragged
+from tfx.framework.composite.sparse import is_sparse
 from tfx.keras_backend.conversion import convert_to_tensor
 
 
@@ -49,7 +51,7 @@ class StepFunction:
         differ = any(
             _key(data) != key or _sizes(data) != _sizes(batches[0]) for data in batches[1:]
         )
-        if differ or any(is_ragged(leaf) for leaf in tree.flatten(batches[0])):
+        if differ or any(is_ragged(x) or is_sparse(x) for x in tree.flatten(batches[0])):
             return [self._run(data) for data in batches][-1]
         stacked = tree.map_structure(_stack, *batches)
         function = self._function(key, batches[0])
@@ -110,7 +112,22 @@ def _arrays(data: Any) -> Any:
 
 
 def _array(leaf: Any) -> Any:
-    return leaf if leaf is None or isinstance(leaf, np.ndarray) else convert_to_tensor(leaf)
+    if leaf is None or isinstance(leaf, np.ndarray):
+        return leaf
+    if data_adapter_utils.is_scipy_sparse(leaf):
+        return _of_scipy(leaf)
+    if data_adapter_utils.is_jax_sparse(leaf):
+        return tf.sparse.reorder(data_adapter_utils.jax_sparse_to_tf_sparse(leaf))
+    return convert_to_tensor(leaf)
+
+
+def _of_scipy(matrix: Any) -> Any:
+    """A matrix of SciPy, whose entries may stand in any order and in one place several times."""
+    rows = matrix.tocsr()
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    return data_adapter_utils.scipy_sparse_to_tf_sparse(rows)
 
 
 def _stack(*leaves: Any) -> Any:
@@ -128,6 +145,8 @@ def _exactly(leaf: Any) -> Any:
 def _loosely(leaf: Any) -> Any:
     if is_ragged(leaf):
         return (leaf.dtype, len(leaf.shape), leaf.ragged_rank, leaf.row_splits.dtype)
+    if is_sparse(leaf):
+        return (leaf.dtype, len(leaf.shape), "sparse")
     return (leaf.dtype, len(leaf.shape))
 
 
@@ -147,7 +166,7 @@ def _spec(leaf: Any) -> Any:
     shape = (None, *shape[1:]) if shape else ()
     if is_ragged(leaf):
         return tf.RaggedTensorSpec(shape, leaf.dtype, leaf.ragged_rank, leaf.row_splits.dtype)
-    return tf.TensorSpec(shape, leaf.dtype)
+    return (tf.SparseTensorSpec if is_sparse(leaf) else tf.TensorSpec)(shape, leaf.dtype)
 
 
 def _common(a: Any, b: Any) -> Any:

@@ -19,10 +19,6 @@ _CROSSING = 0xDECAFCAFFE
 available = True
 
 
-class SparseTensor:
-    """What nothing is: Keras asks whether a value is sparse."""
-
-
 def _cross_hashed(inputs: Any, num_buckets: int) -> Any:
     """The bucket of what stands together at each place, as TensorFlow crosses features."""
 
@@ -41,7 +37,19 @@ def _cross_hashed(inputs: Any, num_buckets: int) -> Any:
     return found
 
 
-sparse = SimpleNamespace(cross_hashed=_cross_hashed, to_dense=lambda x: x)
+class _Sparse:
+    """``tf.sparse`` with the crossing of features, whose result is dense."""
+
+    cross_hashed = staticmethod(_cross_hashed)
+
+    def to_dense(self, x: Any) -> Any:
+        return tf.sparse.to_dense(x) if isinstance(x, tf.SparseTensor) else x
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(tf.sparse, name)
+
+
+sparse = _Sparse()
 __internal__ = SimpleNamespace(CompositeTensor=tf.experimental.ExtensionType)
 
 

@@ -18,6 +18,7 @@ from keras.src.utils.python_utils import pythonify_logs
 
 import tfx as tf
 from tfx.framework.composite.ragged import is_ragged
+from tfx.framework.composite.sparse import is_sparse
 from tfx.keras_backend.conversion import convert_to_numpy
 from tfx.keras_backend.dataset_adapter import batches_of
 from tfx.keras_backend.export import serving_signatures
@@ -370,7 +371,7 @@ def _texts_as_tensor(x: Any) -> Any:
 
 
 def _result(x: Any) -> Any:
-    return x if is_ragged(x) else convert_to_numpy(x)
+    return x if is_ragged(x) or is_sparse(x) else convert_to_numpy(x)
 
 
 def _joined(outputs: Iterable[Any]) -> Any:
@@ -385,6 +386,8 @@ def _joined_parts(*parts: Any) -> Any:
     """Batches one behind the other; a ragged tensor where their examples differ in shape."""
     if is_ragged(parts[0]):
         return tf.concat(parts, 0)
+    if is_sparse(parts[0]):
+        return tf.sparse.concat(0, parts)
     arrays = [convert_to_numpy(part) for part in parts]
     inner = {array.shape[1:] for array in arrays}
     if len(inner) == 1:

@@ -69,8 +69,8 @@ def sparse_dense_matmul(
         dense = _adjoint(dense)
     values = _conjugate(x.values) if adjoint_a else x.values
     out, inner = (1, 0) if adjoint_a else (0, 1)
-    dense = _fitting(x, dense, inner)
-    rows = gather(dense, positions.column(x.indices, inner))
+    # The check is tied to the numbers of the rows: the gradient of the matrix is of rows alone.
+    rows = gather(dense, _fitting(x, dense, inner))
     weighted = ox.Mul(rows, ox.Unsqueeze(values, int64_constant([1])))
     size = positions.axis_size(x.dense_shape, out)
     count = ox.Squeeze(size, int64_constant([0]))
@@ -89,10 +89,11 @@ def _conjugate(x: Tensor) -> Tensor:
 
 
 def _fitting(x: SparseTensor, dense: Tensor, inner: int) -> Tensor:
+    """The rows of the dense matrix that the elements of the sparse one meet."""
     sizes = positions.axis_size(x.dense_shape, inner), dimension(dense, 0)
-    fits = ox.Equal(*sizes)
+    fits, at = ox.Equal(*sizes), positions.column(x.indices, inner)
     if not isinstance(fits, EagerTensor):
-        return refused_unless(fits, dense, Refusal.SPARSE_INNER)
+        return refused_unless(fits, at, Refusal.SPARSE_INNER)
     if not fits.view().all():
         had = [static_ints(s) or [] for s in sizes]
         raise InvalidArgumentError(
@@ -101,7 +102,7 @@ def _fitting(x: SparseTensor, dense: Tensor, inner: int) -> Tensor:
             f"{static_ints(x.dense_shape)}.  Dimensions of B: {dense.shape}",
             op="SparseTensorDenseMatMul",
         )
-    return dense
+    return at
 
 
 def sampled_addmm(
