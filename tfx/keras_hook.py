@@ -361,14 +361,16 @@ def _know_composite_tensors(module: ModuleType) -> None:
 def _slice_with_tfx(module: ModuleType) -> None:
     """Let the slices of ragged and sparse tensors be prepared by tfx, not by TensorFlow's backend."""
 
-    def called_later(name: str) -> Any:
+    def called_later(place: str, name: str) -> Any:
         def call(x: Any, *args: Any) -> Any:
-            return getattr(importlib.import_module(_BACKEND), name)(x, *args)
+            return getattr(importlib.import_module(place), name)(x, *args)
 
-        return staticmethod(call)
+        return call
 
     for name in ("cast", "convert_to_numpy"):
-        setattr(module.TensorflowSliceable, name, called_later(name))
+        setattr(module.TensorflowSliceable, name, staticmethod(called_later(_BACKEND, name)))
+    by_rows = called_later(f"{_BACKEND}.dataset_adapter", "by_rows")
+    module.__dict__["to_tensorflow_sparse_wrapper"] = by_rows
 
 
 def _let_backends_switch(module: ModuleType) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 import numpy as np
 from keras.src import tree
 from keras.src.backend import config
-from keras.src.trainers.data_adapters import data_adapter_utils
+from keras.src.trainers.data_adapters import array_slicing, data_adapter_utils
+from keras.src.trainers.data_adapters.array_data_adapter import ArrayDataAdapter
 from keras.src.trainers.data_adapters.data_adapter import DataAdapter
 from keras.src.trainers.epoch_iterator import EpochIterator
 
 import tfx as tf
 from tfx.framework.composite.ragged import is_ragged
+from tfx.framework.composite.sparse import is_sparse
 
 
 class DatasetAdapter(DataAdapter):
@@ -65,6 +67,32 @@ class DatasetAdapter(DataAdapter):
     def partial_batch_size(self) -> int | None:
         """The size of the last batch: not known."""
         return None
+
+
+class SparseArrays(ArrayDataAdapter):
+    """Batches of arrays of which some are sparse, tensors or SciPy's: these stay sparse."""
+
+    def get_numpy_iterator(self) -> Iterator[Any]:
+        """Iterate once over the batches."""
+        inputs = array_slicing.convert_to_sliceable(self._inputs, target_backend="numpy")
+
+        def sliced(sliceable: Any, indices: Any = None) -> Any:
+            x = sliceable[indices]
+            return x if _is_sparse_data(x) else sliceable.convert_to_numpy(x)
+
+        batches: Iterator[Any] = self._get_iterator(sliced, inputs)
+        return batches
+
+
+def by_rows(x: Any) -> Any:
+    """A sparse tensor with the indices and values of each row, which Keras takes slices of."""
+    rows, count = x.indices[:, 0], x.dense_shape[0]
+    parts = [tf.RaggedTensor.from_value_rowids(part, rows, count) for part in (x.indices, x.values)]
+    return array_slicing.TensorflowSparseWrapper(x, *parts)
+
+
+def _is_sparse_data(x: Any) -> bool:
+    return is_sparse(x) or data_adapter_utils.is_scipy_sparse(x)
 
 
 def is_tf_dataset(data: Any) -> bool:
@@ -118,6 +146,10 @@ def batches_of(x: Any, y: Any, sample_weight: Any, class_weight: Any = None, **o
                     "Instead, it should be included as part of the tf.data.Dataset."
                 )
         x, class_weight = DatasetAdapter(x, class_weight), None
+    elif any(_is_sparse_data(part) for part in tree.flatten((x, y))):
+        shuffle, batch_size = options.pop("shuffle", False), options.pop("batch_size", None)
+        x = SparseArrays(x, y, sample_weight, batch_size or 32, options.get("steps_per_epoch"), shuffle, class_weight)
+        y = sample_weight = class_weight = None
     elif any(_is_text(part) or is_ragged(part) for part in tree.flatten((x, y))):
         # Keras has no arrays of texts, and takes ragged tensors from TensorFlow alone.
         batch_size, shuffle = options.get("batch_size"), options.get("shuffle", False)

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 import tfx as tf
-from tfx.keras_backend.sparse import dense
+from tfx.keras_backend.sparse import dense, is_sparse
 
 
 def reshape(x: Any, newshape: Any) -> Any:
@@ -92,25 +92,25 @@ def ones_at(classes: Any, count: int, axis: int, dtype: str) -> Any:
     """A 1 at the place of each class along a new axis.
 
     Args:
-        classes: int64; where one does not exist, the entry is 0.
+        classes: int64; where one does not exist, the entry is 0. Of a sparse tensor its entries.
         count: How many classes there are.
         axis: The new axis.
         dtype: Of the ones.
 
     Returns:
-        A ``SparseTensor`` with an entry for each element of ``classes``.
+        A ``SparseTensor`` with an entry for each class that is given.
     """
     shape = classes.shape.as_list()
     axis = axis % (len(shape) + 1)
-    flat = tf.reshape(classes, [-1])
+    if is_sparse(classes):
+        at, flat, sizes = classes.indices, classes.values, classes.dense_shape
+    else:
+        at, flat = tf.where(tf.ones_like(classes, tf.bool)), tf.reshape(classes, [-1])
+        sizes = tf.shape(classes, tf.int64)
     exists = tf.logical_and(flat >= 0, flat < count)
-    where = tf.clip_by_value(flat, 0, count - 1)[:, None]
-    at = tf.where(tf.ones_like(classes, tf.bool))
-    places = tf.concat([at[:, :axis], where, at[:, axis:]], 1)
-    sizes = tf.shape(classes, tf.int64)
+    place = tf.clip_by_value(flat, 0, count - 1)[:, None]
+    places = tf.concat([at[:, :axis], place, at[:, axis:]], 1)
     sizes = tf.concat([sizes[:axis], tf.constant([count], tf.int64), sizes[axis:]], 0)
     found = tf.SparseTensor(places, tf.cast(exists, dtype), sizes)
     found.set_shape([*shape[:axis], count, *shape[axis:]])
-    if math.prod(shape[axis:]) == 1:
-        return found
-    return tf.sparse.reorder(found)
+    return found if axis == len(shape) else tf.sparse.reorder(found)

@@ -9,6 +9,7 @@ from keras.src.backend.common import standardize_dtype
 import tfx as tf
 from tfx.framework.composite.ragged import is_ragged
 from tfx.keras_backend.conversion import convert_to_tensor
+from tfx.keras_backend.sparse import dense, is_sparse
 from tfx.keras_backend.sparse_shapes import ones_at
 
 
@@ -18,8 +19,9 @@ def one_hot(
     """A 1 at the place of each class along a new axis; none for a class that there is not."""
     dtype = "float32" if dtype is None else standardize_dtype(dtype)
     x = convert_to_tensor(x, "int64")
-    if sparse:
-        return ones_at(x, num_classes, axis, dtype)
+    if sparse or is_sparse(x):
+        found = ones_at(x.to_sparse() if is_ragged(x) else x, num_classes, axis, dtype)
+        return found if sparse else dense(found)
     if dtype == "bool":
         return tf.one_hot(x, num_classes, True, False, axis, dtype)
     return tf.one_hot(x, num_classes, axis=axis, dtype=dtype)
@@ -30,8 +32,9 @@ def multi_hot(
 ) -> Any:
     """A 1 at the places of all the classes of a row."""
     x = convert_to_tensor(x)
-    if sparse:
-        return _sparse_multi_hot(x, num_classes, axis, dtype)
+    if sparse or is_sparse(x):
+        found = _sparse_multi_hot(x, num_classes, axis, dtype)
+        return found if sparse else dense(found)
     each = one_hot(x, num_classes, axis, dtype)
     axis = 1 if x.shape.rank > 1 else 0
     if is_ragged(each):  # a row without elements has no greatest one
