@@ -359,7 +359,7 @@ def _know_composite_tensors(module: ModuleType) -> None:
 
 
 def _slice_with_tfx(module: ModuleType) -> None:
-    """Let the slices of ragged and sparse tensors be prepared by tfx, not by TensorFlow's backend."""
+    """Let slices of ragged and sparse tensors be made by tfx, not by TensorFlow's backend."""
 
     def called_later(place: str, name: str) -> Any:
         def call(x: Any, *args: Any) -> Any:

@@ -147,8 +147,9 @@ def batches_of(x: Any, y: Any, sample_weight: Any, class_weight: Any = None, **o
                 )
         x, class_weight = DatasetAdapter(x, class_weight), None
     elif any(_is_sparse_data(part) for part in tree.flatten((x, y))):
-        shuffle, batch_size = options.pop("shuffle", False), options.pop("batch_size", None)
-        x = SparseArrays(x, y, sample_weight, batch_size or 32, options.get("steps_per_epoch"), shuffle, class_weight)
+        steps, shuffle = options.get("steps_per_epoch"), options.pop("shuffle", False)
+        batch_size = options.pop("batch_size", None) or 32
+        x = SparseArrays(x, y, sample_weight, batch_size, steps, shuffle, class_weight)
         y = sample_weight = class_weight = None
     elif any(_is_text(part) or is_ragged(part) for part in tree.flatten((x, y))):
         # Keras has no arrays of texts, and takes ragged tensors from TensorFlow alone.

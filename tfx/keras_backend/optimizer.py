@@ -52,7 +52,7 @@ class BackendOptimizer(AutoTrackable, base_optimizer.BaseOptimizer):
 
     def _clip_by_norm(self, values: Any, axes: Any = None) -> Any:
         if type(values) is tf.IndexedSlices:
-            return tf.clip_by_norm(values, self.clipnorm, axes)
+            return tf.clip_by_norm(rows_once(values), self.clipnorm, axes)
         return super()._clip_by_norm(values, axes)
 
 
@@ -66,6 +66,7 @@ def _assigned(variable: Any, value: Any, whole: Callable[..., None], rows: str) 
         getattr(target, rows)(tf.cast(value, target.dtype))
     elif rows == "scatter_update":  # of a stateless scope, in which values are tensors
         at = tf.cast(tf.convert_to_tensor(value.indices), tf.int64)[:, None]
-        whole(variable, tf.tensor_scatter_nd_update(target, at, tf.cast(value.values, target.dtype)))
+        new = tf.cast(value.values, target.dtype)
+        whole(variable, tf.tensor_scatter_nd_update(target, at, new))
     else:
         whole(variable, dense(value))

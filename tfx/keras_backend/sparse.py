@@ -16,8 +16,11 @@ KINDS = frozenset({tf.SparseTensor, tf.IndexedSlices})
 
 # Functions that give 0 for 0, whose results Keras declares sparse where the argument is.
 _KEEP_ZERO = frozenset(
-    """absolute arcsin arcsinh arctan arctanh ceil conjugate copy expm1 fabs floor imag log1p
-    negative real round sign signbit sin sinh sqrt square tan tanh""".split()
+    (
+        *("absolute", "arcsin", "arcsinh", "arctan", "arctanh", "ceil", "conjugate", "copy"),
+        *("expm1", "fabs", "floor", "imag", "log1p", "negative", "real", "round", "sign"),
+        *("signbit", "sin", "sinh", "sqrt", "square", "tan", "tanh"),
+    )
 )
 # Of these, those for which it makes no difference whether rows that repeat are added up before.
 _ADDITIVE = frozenset(("add", "subtract", "conjugate", "copy", "imag", "negative", "real"))
@@ -228,9 +231,7 @@ def _division(name: str, function: Function, x1: Any, x2: Any) -> Any:
     rows = tf.where(tf.reduce_any(telling, list(range(1, divisor.shape.rank))))[:, 0]
     nothing = tf.zeros_like(tf.gather(divisor, rows))
     indices, values, _ = _united(x1, tf.IndexedSlices(nothing, rows, x1.dense_shape))
-    return tf.IndexedSlices(
-        function(values, tf.gather(divisor, indices)), indices, x1.dense_shape
-    )
+    return tf.IndexedSlices(function(values, tf.gather(divisor, indices)), indices, x1.dense_shape)
 
 
 _RULES: dict[str, Function] = {

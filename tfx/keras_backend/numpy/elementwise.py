@@ -24,6 +24,7 @@ from tfx.keras_backend.numpy.promotion import (
     together,
     truth,
 )
+from tfx.keras_backend.sparse import KINDS
 
 Unary = Callable[[Any], Any]
 Binary = Callable[[Any, Any], Any]
@@ -34,7 +35,7 @@ def _of_floats(name: str, compute: Unary) -> Unary:
     """A function whose result is floating, whatever it is given."""
 
     def call(x: Any) -> Any:
-        if type(x) in sparse.KINDS:
+        if type(x) in KINDS:
             return sparse.of_one(name, call, x)
         return compute(floats(x)[0])
 
@@ -45,7 +46,7 @@ def _of_any(name: str, compute: Unary) -> Unary:
     """A function whose result has the dtype of its argument."""
 
     def call(x: Any) -> Any:
-        if type(x) in sparse.KINDS:
+        if type(x) in KINDS:
             return sparse.of_one(name, call, x)
         return compute(tensor(x))
 
@@ -57,7 +58,7 @@ def _of_two(name: str, compute: Binary) -> Binary:
 
     def call(x1: Any, x2: Any) -> Any:
         x1, x2 = together(x1, x2)
-        if type(x1) in sparse.KINDS or type(x2) in sparse.KINDS:
+        if type(x1) in KINDS or type(x2) in KINDS:
             return sparse.of_two(name, call, x1, x2)
         return compute(x1, x2)
 
@@ -69,7 +70,7 @@ def _of_two_floats(name: str, compute: Binary) -> Binary:
 
     def call(x1: Any, x2: Any) -> Any:
         x1, x2 = floats(x1, x2)
-        if type(x1) in sparse.KINDS or type(x2) in sparse.KINDS:
+        if type(x1) in KINDS or type(x2) in KINDS:
             return sparse.of_two(name, call, x1, x2)
         return compute(x1, x2)
 
@@ -261,7 +262,7 @@ def angle(x: Any) -> Any:
 
 def signbit(x: Any) -> Any:
     """True where the sign is minus, that of a zero too."""
-    if type(x) in sparse.KINDS:
+    if type(x) in KINDS:
         return sparse.of_one("signbit", signbit, x)
     x = tensor(x)
     if x.dtype == tf.bool or x.dtype.is_unsigned:
@@ -273,7 +274,7 @@ def signbit(x: Any) -> Any:
 
 def round(x: Any, decimals: int = 0) -> Any:
     """Rounded to a number of decimals, halves to the even neighbour."""
-    if type(x) in sparse.KINDS:
+    if type(x) in KINDS:
         return sparse.of_one("round", round, x, decimals)
     x = tensor(x)
     if is_whole(x):
