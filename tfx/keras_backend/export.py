@@ -188,8 +188,12 @@ def serving_signatures(model: Any) -> dict[str, Any]:
 
 
 def tensor_spec(spec: Any) -> Any:
-    """A ``tf.TensorSpec`` of an ``InputSpec``, a ``KerasTensor``, a tensor or a spec."""
-    if isinstance(spec, tf.TensorSpec):
+    """A ``tf.TensorSpec`` of an ``InputSpec``, a ``KerasTensor``, a tensor or a spec.
+
+    A ``tf.SparseTensorSpec`` stays what it is; of anything else that is sparse the signature takes
+    the dense tensor, as with TensorFlow's backend.
+    """
+    if isinstance(spec, tf.TensorSpec | tf.SparseTensorSpec):
         return spec
     if not hasattr(spec, "shape") or not hasattr(spec, "dtype"):
         raise TypeError(f"Unsupported x={spec} of type ({type(spec)})")
