@@ -262,20 +262,26 @@ def _serve_as_tensorflow(module: ModuleType) -> None:
 def _call_with_tensors(module: ModuleType) -> None:
     """Give a function that prepares texts tensors, as with TensorFlow; arrays if it wants those.
 
-    And let the layer give ragged tensors.
+    And let the layer give ragged and sparse tensors.
     """
-    _serve_as_tensorflow(module)
     layer: Any = module.TextVectorization
     begin, with_arrays = layer.__init__, layer._apply_standardize_with_np_arrays
 
-    def begin_ragged(self: Any, *args: Any, ragged: bool = False, **options: Any) -> None:
+    def begin_ragged(
+        self: Any, *args: Any, ragged: bool = False, sparse: bool = False, **options: Any
+    ) -> None:
         begin(self, *args, **options)
-        if ragged and self._output_mode != "int":
-            raise ValueError(
-                "`ragged` must not be true if `output_mode` is not `'int'`. Received: "
-                f"ragged={ragged} and output_mode={self._output_mode}"
-            )
-        self._ragged = ragged
+        for name, wanted, fits in (
+            ("ragged", ragged, self._output_mode == "int"),
+            ("sparse", sparse, self._output_mode != "int"),
+        ):
+            if wanted and not fits:
+                only = "not `'int'`" if name == "ragged" else "`'int'`"
+                raise ValueError(
+                    f"`{name}` must not be true if `output_mode` is {only}. Received: "
+                    f"{name}={wanted} and output_mode={self._output_mode}"
+                )
+        self._ragged, self._lookup_layer.sparse = ragged, sparse
 
     def apply(self: Any, texts: Any) -> Any:
         given = module.tf_utils.ensure_tensor(texts, dtype="string")
