@@ -1,4 +1,4 @@
-"""Products of sparse matrices, of batches too, and what sparse tensors pick out of dense ones."""
+"""Products of sparse matrices with dense ones and with each other, of batches too."""
 
 from __future__ import annotations
 
@@ -106,12 +106,3 @@ def _of_two_matrices(x: Any, y: Any) -> Any:
     distinct, values = tf.gather(distinct, order), tf.gather(values, order)
     indices = tf.stack([distinct // width, distinct % width], 1)
     return tf.SparseTensor(indices, values, tf.stack([x.dense_shape[0], width]))
-
-
-def rows_at(x: Any, indices: Any) -> Any:
-    """The rows of ``x`` that a sparse tensor of numbers names, zeros where it names none."""
-    rows = tf.gather(x, indices.values)
-    size = tf.concat([indices.dense_shape, tf.shape(x, tf.int64)[1:]], 0)
-    found = tf.scatter_nd(indices.indices, rows, size)
-    found.set_shape([*indices.shape, *x.shape[1:]])
-    return found

@@ -206,7 +206,7 @@ def test_classes() -> None:
     np.testing.assert_array_equal(ops.multi_hot(x, 3), [[0, 1, 0], [0, 0, 0], [0, 0, 1]])
     np.testing.assert_array_equal(array(ops.bincount(x)), [[0, 2, 0], [0, 0, 0], [0, 0, 1]])
     rows = ops.take(np.arange(6).reshape(3, 2) + 1, x, axis=0)
-    np.testing.assert_array_equal(rows[:, 0], [[3, 4], [0, 0], [5, 6]])
+    np.testing.assert_array_equal(rows[:, 0], [[3, 4], [1, 2], [5, 6]])
 
 
 def test_symbolic_tensors_and_layers() -> None:

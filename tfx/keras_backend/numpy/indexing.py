@@ -10,7 +10,6 @@ from tfx.framework.composite.ragged import is_ragged
 from tfx.keras_backend.conversion import convert_to_tensor
 from tfx.keras_backend.numpy.promotion import is_whole, tensor, together
 from tfx.keras_backend.sparse import dense, is_sparse
-from tfx.keras_backend.sparse_products import rows_at
 
 
 def take(x: Any, indices: Any, axis: int | None = None) -> Any:
@@ -22,10 +21,7 @@ def take(x: Any, indices: Any, axis: int | None = None) -> Any:
     if is_ragged(indices):
         places = _from_start(indices.flat_values, x, axis)
         return tf.gather(x, indices.with_flat_values(places), axis=axis)
-    if is_sparse(indices):
-        if axis == 0:
-            return rows_at(x, indices.with_values(_from_start(indices.values, x, 0)))
-        indices = dense(indices)
+    indices = dense(indices)  # where a sparse tensor has no entry, element 0 is meant
     return tf.gather(x, _from_start(indices, x, axis), axis=axis)
 
 
