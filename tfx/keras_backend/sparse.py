@@ -48,9 +48,15 @@ def with_values(x: Any, values: Any) -> Any:
     """Other elements in the places of a sparse tensor or of slices."""
     if type(x) is tf.SparseTensor:
         return x.with_values(values)
-    found = tf.IndexedSlices(values, x.indices, x.dense_shape)
     if hasattr(x, "rows_differ"):
-        found.rows_differ = True
+        return _of_rows(values, x.indices, x.dense_shape)
+    return tf.IndexedSlices(values, x.indices, x.dense_shape)
+
+
+def _of_rows(values: Any, rows: Any, shape: Any) -> Any:
+    """Slices of which it is known, and noted, that no row repeats."""
+    found: Any = tf.IndexedSlices(values, rows, shape)
+    found.rows_differ = True
     return found
 
 
@@ -61,13 +67,10 @@ def rows_once(x: Any) -> Any:
     rows = tf.convert_to_tensor(x.indices)
     known = tf.get_static_value(rows)
     if known is not None and len(set(known.tolist())) == known.size:
-        found = tf.IndexedSlices(x.values, x.indices, x.dense_shape)
-    else:
-        distinct, at = tf.unique(rows)
-        values = tf.math.unsorted_segment_sum(x.values, at, tf.size(distinct))
-        found = tf.IndexedSlices(values, distinct, x.dense_shape)
-    found.rows_differ = True
-    return found
+        return _of_rows(x.values, x.indices, x.dense_shape)
+    distinct, at = tf.unique(rows)
+    values = tf.math.unsorted_segment_sum(x.values, at, tf.size(distinct))
+    return _of_rows(values, distinct, x.dense_shape)
 
 
 def of_one(name: str, function: Function, x: Any, *args: Any) -> Any:
@@ -112,9 +115,7 @@ def _either(name: str, function: Function, x1: Any, x2: Any) -> Any:
     if type(x1) is tf.SparseTensor:
         return _stated(_SPARSE[name](x1, x2), x1)
     indices, first, second = _united(x1, x2)
-    found = tf.IndexedSlices(function(first, second), indices, x1.dense_shape)
-    found.rows_differ = True
-    return found
+    return _of_rows(function(first, second), indices, x1.dense_shape)
 
 
 def _difference(x1: Any, x2: Any) -> Any:
@@ -162,9 +163,7 @@ def _both(name: str, function: Function, x1: Any, x2: Any) -> Any:
         return _stated(tf.SparseTensor(tf.gather(x1.indices, left), values, x1.dense_shape), x1)
     left, right = _common(_rows(x1), _rows(x2))
     values = function(tf.gather(x1.values, left), tf.gather(x2.values, right))
-    found = tf.IndexedSlices(values, tf.gather(_rows(x1), left), x1.dense_shape)
-    found.rows_differ = True
-    return found
+    return _of_rows(values, tf.gather(_rows(x1), left), x1.dense_shape)
 
 
 def _places(x: Any) -> Any:
@@ -228,7 +227,8 @@ def _division(name: str, function: Function, x1: Any, x2: Any) -> Any:
         nothing = tf.zeros([tf.shape(places)[0]], x1.dtype)
         x1 = _stated(tf.sparse.add(x1, tf.SparseTensor(places, nothing, x1.dense_shape)), x1)
         return with_values(x1, function(x1.values, tf.gather_nd(divisor, x1.indices)))
-    rows = tf.where(tf.reduce_any(telling, list(range(1, divisor.shape.rank))))[:, 0]
+    inner = list(range(1, len(divisor.shape)))
+    rows = tf.where(tf.reduce_any(telling, inner))[:, 0]
     nothing = tf.zeros_like(tf.gather(divisor, rows))
     indices, values, _ = _united(x1, tf.IndexedSlices(nothing, rows, x1.dense_shape))
     return tf.IndexedSlices(function(values, tf.gather(divisor, indices)), indices, x1.dense_shape)

@@ -19,7 +19,7 @@ def reshape(x: Any, newshape: Any) -> Any:
 
 def _known(shape: Any, newshape: Any) -> list[int | None]:
     """What is known of a shape that is asked for, of which one size may follow from the rest."""
-    sizes = [d if isinstance(d, int) else None for d in newshape]
+    sizes: list[Any] = [d if isinstance(d, int) else None for d in newshape]
     if -1 in sizes and None not in sizes:
         count, others = shape.num_elements(), -math.prod(sizes)
         rest = None if count is None or others == 0 else count // others
