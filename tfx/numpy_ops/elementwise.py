@@ -18,6 +18,7 @@ from tfx.ops.array.where import where as where_
 from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.math import (
     arithmetic,
+    bitcast,
     bitwise,
     comparison,
     complex_parts,
