@@ -16,10 +16,9 @@ from tfx.data.batching import (
     RaggedElements,
     Rebatch,
     Unbatch,
-    Window,
     check_size,
 )
-from tfx.data.grouping import BucketRule, Buckets, GroupByWindow
+from tfx.data.grouping import BucketRule, Buckets, GroupByWindow, Window
 from tfx.data.nodes import Node, wrapped
 from tfx.data.parameters import flag, parameter, shape_parameter
 from tfx.data.structure import NoneTensorSpec, Structure, kind_of

@@ -1,8 +1,9 @@
-"""``group_by_window`` and what is made of it: elements by key, reduced a window at a time."""
+"""Consecutive elements in windows, and ``group_by_window``: elements by key, reduced by windows."""
 
 from __future__ import annotations
 
 import bisect
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +12,8 @@ from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.data.batching import Batch, PaddedBatch, padded, stacked
 from tfx.data.functions import DataFunction, argument_structures
-from tfx.data.leaves import Leaves, array_of, scalar
-from tfx.data.nodes import UNKNOWN, Node, Run, Stage, Unary, open_stage
+from tfx.data.leaves import Leaves, array_of, number, scalar
+from tfx.data.nodes import UNKNOWN, Node, Run, Stage, Unary, known, open_stage
 from tfx.data.sources import Elements
 from tfx.data.structure import DatasetSpec, Structure
 
@@ -249,3 +250,82 @@ class _BucketStage(Stage):
         """See ``Stage``."""
         super().restore(state)
         self._buckets = {number: [tuple(x) for x in rows] for number, rows in state["buckets"]}
+
+
+class Window(Unary):
+    """Consecutive elements as datasets."""
+
+    def __init__(self, source: Node, size: Any, shift: Any, stride: Any, drop: Any) -> None:
+        # Each component is a dataset of its own, a ragged or sparse one as a whole.
+        inner = source.structure.map_whole(DatasetSpec)
+        super().__init__(source, inner)
+        self.size = size
+        self.shift = shift
+        self.stride = stride
+        self.drop_remainder = drop
+        for name in ("size", "shift", "stride"):
+            if known(self, name) and number(getattr(self, name)) < 1:
+                raise InvalidArgumentError(
+                    f"Window {name} must be greater than zero; got {number(getattr(self, name))}.",
+                    op="WindowDataset",
+                )
+
+    def cardinality(self) -> int:
+        """See ``Node``."""
+        count = self.source.cardinality()
+        if count < 0 or not known(self, "size", "shift", "stride", "drop_remainder"):
+            return count if count < 0 else UNKNOWN
+        size, shift, stride = number(self.size), number(self.shift), number(self.stride)
+        if not number(self.drop_remainder):
+            return -(-count // shift)
+        reach = (size - 1) * stride + 1
+        return 0 if count < reach else (count - reach) // shift + 1
+
+    def stage(self, run: Run) -> Stage:
+        """See ``Node``."""
+        numbers = [number(x) for x in (self.size, self.shift, self.stride)]
+        drop = bool(number(self.drop_remainder))
+        return _WindowStage(open_stage(self.source, run), self.source.structure, numbers, drop)
+
+
+class _WindowStage(Stage):
+    __slots__ = ("_buffer", "_drop", "_ended", "_shift", "_size", "_skip", "_stride", "_structure")
+    _position = ("_ended", "_skip")
+    _elements = ("_buffer",)
+
+    def __init__(
+        self, source: Stage, structure: Structure, numbers: Sequence[int], drop: bool
+    ) -> None:
+        super().__init__(source)
+        self._structure = structure
+        self._size, self._shift, self._stride = numbers
+        self._drop = drop
+        self._buffer: list[Leaves] = []
+        self._skip = 0
+        self._ended = False
+
+    def next(self) -> Leaves:
+        """See ``Stage``."""
+        reach = (self._size - 1) * self._stride + 1
+        while not self._ended and (self._skip or len(self._buffer) < reach):
+            try:
+                found = self.inputs[0].next()
+            except StopIteration:
+                self._ended = True
+                break
+            if self._skip:
+                self._skip -= 1
+            else:
+                self._buffer.append(found)
+        if not self._buffer or (self._drop and len(self._buffer) < reach):
+            raise StopIteration
+        rows = self._buffer[: reach : self._stride]
+        self._skip += max(self._shift - len(self._buffer), 0)
+        del self._buffer[: self._shift]
+        columns = zip(*[self._structure.groups(row) for row in rows], strict=True)
+        return tuple(
+            [
+                Elements([tuple(leaves) for _, leaves in column], Structure(column[0][0]))
+                for column in columns
+            ]
+        )
