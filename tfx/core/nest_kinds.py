@@ -219,6 +219,10 @@ def same_class(a: type, b: type) -> bool:
     """True if structures of the two classes count as of one class; see assert_same_structure."""
     if a is b:
         return True
+    # A spec has the structure of the values that it describes.
+    a, b = getattr(a, "_tfx_value_class", a), getattr(b, "_tfx_value_class", b)
+    if a is b:
+        return True
     if issubclass(a, Mapping) and issubclass(b, Mapping):
         return True
     if issubclass(a, list) and issubclass(b, list):

@@ -24,6 +24,7 @@ from tfx.framework.composite.extension_type import (
     BatchableExtensionType as BatchableExtensionType,
 )
 from tfx.framework.composite.extension_type import ExtensionType as ExtensionType
+from tfx.framework.composite.extension_type_spec import ExtensionTypeSpec as ExtensionTypeSpec
 from tfx.framework.composite.optional import Optional as Optional
 
 _complete(__name__, "dlpack", "numpy")

@@ -304,3 +304,93 @@ def test_fields_of_ragged_and_sparse_tensors() -> None:
     assert run(Graph([1.0], edges), tf.constant(1)).features.numpy().tolist() == [2.0]
     with pytest.raises(TypeError, match="edges: expected 'SparseTensor'"):
         Graph([1.0], [1.0])
+
+
+class Shaped(tf.experimental.ExtensionType):
+    values: tf.Tensor
+    mask: tf.Tensor
+    unit: str = "m"
+
+    def __repr__(self) -> str:
+        return "shaped"
+
+    class Spec:
+        """Values of a dtype, and a mask of the same shape."""
+
+        def __init__(self, shape: Any, dtype: Any = tf.float32, unit: str = "m") -> None:
+            self.values = tf.TensorSpec(shape, dtype)
+            self.mask = tf.TensorSpec(shape, tf.bool)
+            self.unit = unit
+
+        @classmethod
+        def like(cls, tensor: tf.Tensor) -> Any:
+            return cls(tensor.shape, tensor.dtype)
+
+        @property
+        def shape(self) -> tf.TensorShape:
+            return self.values.shape
+
+
+def test_specs_with_a_constructor() -> None:
+    spec = Shaped.Spec([None])
+    assert isinstance(spec, tf.experimental.ExtensionTypeSpec)
+    assert isinstance(spec, tf.TypeSpec)
+    assert spec.value_type is Shaped
+    assert (spec.shape.as_list(), spec.mask.dtype) == ([None], tf.bool)
+    assert Shaped.Spec.like(tf.ones([2])).shape == (2,)
+    assert Shaped.Spec.__doc__ == "Values of a dtype, and a mask of the same shape."
+    assert repr(spec).startswith("Shaped.Spec(values=TensorSpec(shape=(None,)")
+
+    @tf.function(input_signature=[spec])
+    def kept(x: Shaped) -> Shaped:
+        return Shaped(tf.where(x.mask, x.values, 0.0), x.mask)
+
+    found = kept(Shaped([1.0, 2.0], [True, False]))
+    assert type(found) is Shaped
+    assert repr(found) == "shaped"
+    concrete = kept.get_concrete_function()
+    assert concrete(Shaped([3.0], [True])).values.numpy().tolist() == [3.0]
+
+    with pytest.raises(TypeError, match=r"'unit'.* is 'm' by the input signature"):
+        kept(Shaped([1.0], [True], unit="km"))
+
+    class Lacking(tf.experimental.ExtensionType):
+        a: tf.Tensor
+
+        class Spec:
+            def __init__(self) -> None:
+                pass
+
+    with pytest.raises(AttributeError, match="did not set 'a'"):
+        Lacking.Spec()
+
+
+def test_relations_of_specs() -> None:
+    rows, two = Shaped.Spec([None]), Shaped.Spec([2])
+    value = Shaped([1.0, 2.0], [True, False])
+    assert two.is_subtype_of(rows)
+    assert not rows.is_subtype_of(two)
+    assert rows.is_compatible_with(value)
+    assert not rows.is_compatible_with(Shaped([1], [True]))
+    assert not rows.is_compatible_with(Shaped([1.0], [True], unit="km"))
+    assert not rows.is_compatible_with(1.0)
+    assert tf.type_spec_from_value(value) == two
+    assert hash(Shaped.Spec([2])) == hash(two)
+    assert two != rows
+    assert two.most_specific_common_supertype([Shaped.Spec([3])]) == rows
+    assert two.most_specific_common_supertype([Shaped.Spec([3], tf.int32)]) is None
+    assert two.most_specific_common_supertype([Shaped.Spec([2], unit="km")]) is None
+    assert pickle.loads(pickle.dumps(rows)) == rows
+
+
+def test_one_trace_for_values_of_a_spec() -> None:
+    traces = []
+
+    @tf.function
+    def total(x: Shaped) -> tf.Tensor:
+        traces.append(1)
+        return tf.reduce_sum(x.values)
+
+    total.get_concrete_function(Shaped.Spec([None]))
+    assert float(total(Shaped([1.0, 2.0], [True, True]))) == 3.0
+    assert len(traces) == 1

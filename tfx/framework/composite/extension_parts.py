@@ -6,16 +6,18 @@ it, and the branches of a ``cond`` and the iterations of a loop must agree in it
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeAlias
 
 from tfx.core.nest_kinds import Kind
+from tfx.core.shapes import TensorShape
 from tfx.core.specs import TypeSpec
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 
 _PARTS = "_tfx_parts"
+FieldPath: TypeAlias = tuple[Any, ...]
 
 
 class _Part:
@@ -34,18 +36,24 @@ def _is_part(value: Any) -> bool:
     return getattr(type(value), "_tfx_expanded_kind", None) is not None
 
 
-def _found(value: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-    """The paths of the parts in a field."""
-    if _is_part(value):
-        return [path]
-    if isinstance(value, tuple):
-        return [p for i, x in enumerate(value) for p in _found(x, (*path, i))]
-    if isinstance(value, Mapping):
-        return [p for k in sorted(value) for p in _found(value[k], (*path, k))]
-    return []
+def _leaves(value: Any, path: FieldPath) -> Iterable[tuple[FieldPath, Any]]:
+    """The leaves in a field, each with its path."""
+    if isinstance(value, tuple) and not _is_part(value):
+        items: Iterable[tuple[Any, Any]] = enumerate(value)
+    elif isinstance(value, Mapping):
+        items = [(k, value[k]) for k in sorted(value)]
+    else:
+        return [(path, value)]
+    return [leaf for key, x in items for leaf in _leaves(x, (*path, key))]
 
 
-def paths_of_parts(value: Any) -> list[tuple[Any, ...]]:
+def leaves_of(value: Any) -> list[tuple[FieldPath, Any]]:
+    """The leaves in an object's fields, its parts and other values, each with its path."""
+    names = [n for n in value._tfx_fields if n in vars(value)]
+    return [leaf for n in names for leaf in _leaves(_at(value, n), (n,))]
+
+
+def paths_of_parts(value: Any) -> list[FieldPath]:
     """The paths of an object's parts: field names, then positions and keys.
 
     What was put together from other leaves, as ``tf.nest`` does, has the paths of the object that
@@ -53,9 +61,7 @@ def paths_of_parts(value: Any) -> list[tuple[Any, ...]]:
     """
     known = vars(value).get(_PARTS)
     if known is None:
-        known = [
-            p for n in value._tfx_fields if n in vars(value) for p in _found(_at(value, n), (n,))
-        ]
+        known = [path for path, leaf in leaves_of(value) if _is_part(leaf)]
     return list(known)
 
 
@@ -77,7 +83,7 @@ def _values(value: Any) -> list[Any]:
     return found
 
 
-def _filled(value: Any, path: tuple[Any, ...], parts: dict[tuple[Any, ...], Any]) -> Any:
+def _filled(value: Any, path: FieldPath, parts: Mapping[FieldPath, Any]) -> Any:
     """A field with other parts."""
     if path in parts:
         return parts[path]
@@ -91,19 +97,52 @@ def _filled(value: Any, path: tuple[Any, ...], parts: dict[tuple[Any, ...], Any]
 
 
 def _build(like: Any, values: list[Any]) -> Any:
-    paths = paths_of_parts(like)
-    new = object.__new__(type(like))
+    return replaced(like, dict(zip(paths_of_parts(like), values, strict=True)))
+
+
+def replaced(like: Any, leaves: Mapping[FieldPath, Any]) -> Any:
+    """An object with other leaves in its fields: a spec if its parts are specs then.
+
+    Args:
+        like: The object or spec.
+        leaves: What takes the place of the leaves at these paths.
+    """
+    new = object.__new__(like._tfx_value_class)
     vars(new).update(vars(like))
-    parts = dict(zip(paths, values, strict=True))
-    for name in {path[0] for path in paths}:
-        vars(new)[name] = _filled(_at(like, name), (name,), parts)
-    vars(new)[_PARTS] = paths
+    for name in {path[0] for path in leaves}:
+        vars(new)[name] = _filled(_at(like, name), (name,), leaves)
+    vars(new)[_PARTS] = paths_of_parts(like)
+    if any(isinstance(part, TypeSpec) for part in _values(new)):
+        return as_spec(new)
     return new
+
+
+def as_spec(value: Any) -> Any:
+    """The spec with the fields of an object."""
+    spec = object.__new__(value._tfx_value_class.Spec)
+    vars(spec).update(vars(value))
+    return spec
+
+
+def map_shapes(function: Callable[[TensorShape], TensorShape], value: Any) -> Any:
+    """An object, or a spec, with other shapes in the fields that are shapes.
+
+    Args:
+        function: Makes the shape of one that is there.
+        value: The object; those in its fields follow.
+    """
+
+    def changed(leaf: Any) -> Any:
+        if isinstance(leaf, TensorShape):
+            return function(leaf)
+        return map_shapes(function, leaf) if hasattr(leaf, "_tfx_value_class") else leaf
+
+    return replaced(value, {path: changed(leaf) for path, leaf in leaves_of(value)})
 
 
 def other_values(value: Any) -> dict[str, Any]:
     """The fields, with marks in the place of tensors: equal for objects of one type."""
-    marks: dict[tuple[Any, ...], Any] = dict.fromkeys(paths_of_parts(value), _PART)
+    marks: dict[FieldPath, Any] = dict.fromkeys(paths_of_parts(value), _PART)
     fields = [n for n in value._tfx_fields if n in vars(value)]
     return {n: _filled(_at(value, n), (n,), marks) for n in fields}
 

@@ -6,7 +6,7 @@ import collections.abc
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Union, get_args, get_origin
 
 import numpy as np
@@ -18,6 +18,7 @@ from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec, TypeSpec
 from tfx.framework.apply import apply
 from tfx.framework.composite import extension_parts
+from tfx.framework.composite.extension_type_spec import ExtensionTypeSpec
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.composite.type_specs import type_spec_from_value
 from tfx.framework.convert import convert_to_tensor
@@ -56,8 +57,9 @@ class ExtensionType:
     ``tf.TensorSpec`` (which values must fit), ``int``, ``float``, ``bool``, ``str``, ``bytes``,
     ``tf.DType``, ``tf.TensorShape``, another extension type, ``tuple[...]``, ``Mapping[str, ...]``,
     ``Optional`` or ``Union``. A method ``__validate__`` is called behind the constructor; a class
-    may have an ``__init__`` of its own, which assigns the fields. ``Spec`` makes the spec of such
-    objects from specs of their fields.
+    may have an ``__init__`` of its own, which assigns the fields. ``Spec`` is the class of their
+    specs, an ``ExtensionTypeSpec`` made of specs of the fields; a class ``Spec`` in the body adds
+    to it.
 
     Raises:
         TypeError: a field of another type, or one that is missing.
@@ -80,10 +82,14 @@ class ExtensionType:
     _tfx_fields: tuple[str, ...] = ()
     _tfx_hints: Mapping[str, Any] = types.MappingProxyType({})
     _tfx_expanded_kind = extension_parts.KIND
-    Spec: Callable[..., Any]
+    _tfx_value_class: Any
+    Spec: Any
 
-    def __init_subclass__(cls, **options: Any) -> None:
+    def __init_subclass__(cls, is_spec: bool = False, **options: Any) -> None:
         super().__init_subclass__(**options)
+        if is_spec:
+            return
+        cls._tfx_value_class = cls
         hints = dict(cls._tfx_hints)
         own = inspect.get_annotations(cls)
         for name in own:
@@ -98,7 +104,7 @@ class ExtensionType:
         if "__validate__" not in cls.__dict__ and not hasattr(cls, "__validate__"):
             cls.__validate__ = lambda self: None  # type: ignore[attr-defined]
         cls.__init__ = _sealing(cls, cls.__init__)  # type: ignore[method-assign]
-        cls.Spec = staticmethod(_spec_maker(cls, hints))
+        cls.Spec = _spec_class(cls, hints, cls.__dict__.get("Spec"))
 
     def __setattr__(self, name: str, value: Any) -> None:
         if "_tfx_open" not in self.__dict__ or name not in self._tfx_fields:
@@ -142,7 +148,7 @@ class ExtensionType:
         def leaf(x: Any) -> Any:
             return type_spec_from_value(x) if isinstance(x, Tensor | Variable) else x
 
-        return nest.map_structure(leaf, self, expand_composites=True)
+        return extension_parts.as_spec(nest.map_structure(leaf, self, expand_composites=True))
 
 
 def _leaf_pairs(x: Any, y: Any) -> Any:
@@ -310,28 +316,68 @@ def _one_of(value: Any, kinds: tuple[Any, ...], hint: Any, name: str) -> Any:
     raise TypeError(f"{name}: expected {hint}, got {type(value).__name__!r}")
 
 
-def _spec_maker(cls: type, hints: Mapping[str, Any]) -> Callable[..., Any]:
+def _spec_class(cls: Any, hints: Mapping[str, Any], own: Any) -> Any:
+    """The class of specs of an extension type.
+
+    Args:
+        cls: The extension type.
+        hints: Its fields.
+        own: The class ``Spec`` in its body, or None.
+    """
+    own_init = None if own is None else own.__dict__.get("__init__")
+
+    def __init__(self: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N807
+        if own_init is None:
+            self.__dict__.update(_given_specs(cls, hints, args, kwargs))
+            return
+        self.__dict__["_tfx_open"] = True
+        own_init(self, *args, **kwargs)
+        del self.__dict__["_tfx_open"]
+        for name in hints:
+            if name not in self.__dict__:
+                raise AttributeError(f"{cls.__name__}.Spec: the constructor did not set {name!r}.")
+
+    if own_init is not None:
+        show_signature(__init__, inspect.signature(own_init))
+    bases = (ExtensionTypeSpec, cls) if own is None else (own, ExtensionTypeSpec, cls)
+    body = {
+        "__init__": __init__,
+        "__module__": cls.__module__,
+        "__qualname__": f"{cls.__qualname__}.Spec",
+        "__doc__": getattr(own, "__doc__", None) or f"The spec of a ``{cls.__name__}``.",
+    }
+    made: Any = types.new_class("Spec", bases, {"is_spec": True}, lambda space: space.update(body))
+    return made
+
+
+def _given_specs(
+    cls: type, hints: Mapping[str, Any], args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Any]:
+    """The fields of a spec, from specs (or values) of them."""
     names = list(hints)
-
-    def spec(*args: Any, **kwargs: Any) -> Any:
-        """The spec of such objects, from specs (or values) of the fields."""
-        if len(args) > len(names) or set(kwargs) - set(names):
-            raise TypeError(f"{cls.__name__}.Spec takes {names}; got {args} and {kwargs}.")
-        given = {**dict(zip(names, args, strict=False)), **kwargs}
-        missing = [n for n in names if n not in given and not isinstance(hints[n], TensorSpec)]
-        if missing:
-            raise TypeError(f"{cls.__name__}.Spec is missing {missing}.")
-        made: Any = object.__new__(cls)
-        made.__dict__.update({n: given.get(n, hints[n]) for n in names})
-        return made
-
-    spec.__name__ = "Spec"
-    return spec
+    if len(args) > len(names) or set(kwargs) - set(names):
+        raise TypeError(f"{cls.__name__}.Spec takes {names}; got {args} and {kwargs}.")
+    given = {**dict(zip(names, args, strict=False)), **kwargs}
+    missing = [n for n in names if n not in given and not isinstance(hints[n], TensorSpec)]
+    if missing:
+        raise TypeError(f"{cls.__name__}.Spec is missing {missing}.")
+    return {n: given.get(n, hints[n]) for n in names}
 
 
 class BatchableExtensionType(ExtensionType):
     """Base of extension types whose tensors have their elements along the first axes.
 
-    ``map_fn``, ``vectorized_map``, ``scan`` and datasets take slices of all tensors of an object;
-    they do so for every ``ExtensionType`` of tensors. TensorFlow asks for this base.
+    ``map_fn``, ``vectorized_map``, ``scan`` and datasets take slices of all tensors of an object,
+    and batches of such objects; fields that are a ``tf.TensorShape`` lose the first axis, or get
+    the size of the batch in front. They do so for every ``ExtensionType`` of tensors; TensorFlow
+    asks for this base.
+
+    Example:
+        >>> import tfx as tf
+        >>> class Edge(tf.experimental.BatchableExtensionType):
+        ...     start: tf.Tensor
+        ...     end: tf.Tensor
+        >>> edges = tf.data.Dataset.from_tensor_slices(Edge([1, 2, 3], [4, 5, 6]))
+        >>> [edge.end.numpy().tolist() for edge in edges.batch(2)]
+        [[4, 5], [6]]
     """

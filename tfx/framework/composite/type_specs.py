@@ -15,8 +15,8 @@ from tfx.framework.variable import Variable
 def type_spec_from_value(value: Any) -> Any:
     """The ``TensorSpec`` of a tensor, variable or what converts to one.
 
-    That of ``IndexedSlices`` is an ``IndexedSlicesSpec``; that of an ``ExtensionType`` is the same
-    object with specs in place of tensors.
+    That of ``IndexedSlices`` is an ``IndexedSlicesSpec``; that of an ``ExtensionType`` is of its
+    class ``Spec``.
 
     Raises:
         TypeError: the value is not convertible to a tensor.

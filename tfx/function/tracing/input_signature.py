@@ -206,10 +206,25 @@ def fit(function: str, argument: str, spec: Any, value: Any) -> Any:
             f"{function}(): argument {argument!r} does not have the structure of the input "
             f"signature: expected {spec!r}, got {value!r}{_nearest_structure(spec, value)}."
         )
-    fitted = [fit(function, f"{argument}[{key!r}]", want, have) for key, want, have in parts]
     kind = expanded_kind_of(spec)
     assert kind is not None
+    _check_beside(function, argument, spec, value)
+    fitted = [fit(function, f"{argument}[{key!r}]", want, have) for key, want, have in parts]
     return kind.build(spec, fitted)
+
+
+def _check_beside(function: str, argument: str, spec: Any, value: Any) -> None:
+    """Check what an object has beside its tensors."""
+    wanted, given = expanded_kind_of(spec), expanded_kind_of(value)
+    if wanted is None or given is None or wanted.beside is None or given.beside is None:
+        return
+    have = given.beside(value)
+    for field, want in wanted.beside(spec).items():
+        if want != have.get(field):
+            raise TypeError(
+                f"{function}(): argument {f'{argument}[{field!r}]'!r} is {want!r} by the input "
+                f"signature, which is no tensor and part of the type; got {have.get(field)!r}."
+            )
 
 
 def _fit_open(function: str, argument: str, spec: OpenSpec, value: Any) -> Any:

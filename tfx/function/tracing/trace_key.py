@@ -147,6 +147,7 @@ class TraceKey:
                 ]
             )
             if structure.beside is not None:
+                kind = getattr(kind, "_tfx_value_class", kind)  # of a spec
                 return (kind, (*keys, _plain_key(structure.beside(value))), parts)
             return (kind, _named(value, keys), parts)
         self.leaves.append(value)
