@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from tfx.core import nest
+from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.composite import leaves as structures
-from tfx.framework.composite.extension_parts import KIND
+from tfx.framework.composite.extension_parts import KIND, map_shapes, without_first
 from tfx.framework.composite.extension_type import ExtensionType
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
@@ -40,3 +42,19 @@ def map_leaves(function: Callable[[Any], Any], value: Any) -> Any:
 def assert_same_structure(first: Any, second: Any) -> None:
     """Check that two values have leaves in the same places; see ``structures``."""
     structures.assert_same_structure(first, second, _is_batch)
+
+
+def of_slices(value: Any) -> Any:
+    """The structure of slices: fields of extension types that are shapes lose their first axis."""
+    return _with_shapes(without_first, value)
+
+
+def of_rows(value: Any, length: int | None) -> Any:
+    """The structure of stacked elements: fields that are shapes have their number in front."""
+    return _with_shapes(TensorShape([length]).concatenate, value)
+
+
+def _with_shapes(change: Callable[[TensorShape], TensorShape], value: Any) -> Any:
+    if not any(map(_is_batch, nest.flatten(value))):
+        return value
+    return nest.map_structure(lambda x: map_shapes(change, x) if _is_batch(x) else x, value)

@@ -73,7 +73,7 @@ def map_fn(
         fn_output_signature = dtype
     slices = _Slices(elems)
     if fn_output_signature is None:
-        structure: Any = elems
+        structure: Any = slices.structure
         specs = [_Result(t.dtype, None) for t in slices.tensors]
     else:
         structure = fn_output_signature
@@ -89,7 +89,7 @@ def map_fn(
     _, arrays = _loop(body, (int64_constant(0), arrays), slices.count, name or "map")
     flat = [a.stack() for a in arrays]
     _state_lengths(flat, slices)
-    return _finish(elements.pack(structure, flat), back_prop)
+    return _finish(elements.pack(elements.of_rows(structure, slices.length), flat), back_prop)
 
 
 def scan(
@@ -131,7 +131,7 @@ def scan(
     """
     _require_callable(fn)
     slices = _Slices(elems, backwards=reverse)
-    structure, accumulated, first = _begin(slices, elems, initializer)
+    structure, accumulated, first = _begin(slices, initializer)
     arrays = [_Result(x.dtype, None).array(slices.count, infer_shape) for x in accumulated]
 
     def body(
@@ -152,7 +152,8 @@ def scan(
     if reverse:
         flat = [reversed_along(ox, x) for x in flat]
     _state_lengths(flat, slices, first)
-    return _finish(_packed(structure, flat), back_prop)
+    length = None if slices.length is None else slices.length + first
+    return _finish(_packed(elements.of_rows(structure, length), flat), back_prop)
 
 
 def foldl(
@@ -232,7 +233,7 @@ def _fold(
 ) -> Any:
     _require_callable(fn)
     slices = _Slices(elems, backwards=backwards)
-    structure, accumulated, _ = _begin(slices, elems, initializer)
+    structure, accumulated, _ = _begin(slices, initializer)
 
     def body(i: Tensor, so_far: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         returned = fn(_packed(structure, so_far), slices.at(i))
@@ -252,6 +253,7 @@ class _Slices:
 
     Attributes:
         count: How many there are, an int64 scalar.
+        structure: What has the structure of a slice.
     """
 
     def __init__(self, elems: Any, *, backwards: bool = False) -> None:
@@ -267,7 +269,7 @@ class _Slices:
                 raise ValueError(
                     f"Elements in elems must be 1+ dimensional Tensors, not scalars; got {x!r}."
                 )
-        self._elems = elems
+        self.structure = elements.of_slices(elems)
         self._backwards = backwards
         self.length: int | None = None
         for x in self.tensors:
@@ -289,7 +291,7 @@ class _Slices:
     def at(self, i: Tensor) -> Any:
         """The slices number ``i``."""
         flat = [ox.Gather(x, i) for x in self.tensors]
-        return elements.pack(self._elems, flat)
+        return elements.pack(self.structure, flat)
 
     def drop_first(self) -> None:
         """Leave the first slices out."""
@@ -338,7 +340,7 @@ def _loop(body: Function, state: tuple[Any, ...], count: Tensor, name: str) -> A
     return state
 
 
-def _begin(slices: _Slices, elems: Any, initializer: Any) -> tuple[Any, list[Tensor], int]:
+def _begin(slices: _Slices, initializer: Any) -> tuple[Any, list[Tensor], int]:
     """The structure of the results, the first result, and how many slices that took."""
     if initializer is not None:
         flat = [convert_to_tensor(x) for x in elements.flatten(initializer)]
@@ -350,7 +352,7 @@ def _begin(slices: _Slices, elems: Any, initializer: Any) -> tuple[Any, list[Ten
         )
     first = elements.flatten(slices.at(int64_constant(0)))
     slices.drop_first()
-    return elems, first, 1
+    return slices.structure, first, 1
 
 
 def _check_result(structure: Any, returned: Any, fn: Function) -> None:

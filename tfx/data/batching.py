@@ -32,7 +32,8 @@ from tfx.data.nodes import (
     open_stage,
 )
 from tfx.data.sources import sliced
-from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure
+from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure, with_shapes
+from tfx.framework.composite.extension_parts import without_first
 from tfx.ragged_ops import arrays
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 from tfx.sparse_ops import arrays as sparse_arrays
@@ -176,7 +177,11 @@ class Batch(Unary):
         if known(self, "size"):
             check_size(size)
         static = known_number(size) if _is_true(drop_remainder) else None
-        super().__init__(source, source.structure.map_whole(lambda s: batched_spec(s, static)))
+        leading = TensorShape([static])
+        structure = source.structure.map_whole(
+            lambda s: batched_spec(s, static), leading.concatenate
+        )
+        super().__init__(source, structure)
 
     def cardinality(self) -> int:
         """See ``Node``."""
@@ -381,7 +386,7 @@ class Unbatch(Unary):
 
     def __init__(self, source: Node) -> None:
         structure = source.structure.map_whole(
-            lambda s: s if isinstance(s, NoneTensorSpec) else sliced(s)
+            lambda s: s if isinstance(s, NoneTensorSpec) else sliced(s), without_first
         )
         super().__init__(source, structure)
         wholes = [spec for spec, _ in source.structure.groups(())]
@@ -509,7 +514,11 @@ class Rebatch(Unary):
             else batched_spec(sliced(s), sizes[0] if equal else None)
             for s in source.structure.specs
         ]
-        super().__init__(source, source.structure.with_specs(specs))
+        lead = TensorShape([sizes[0] if equal else None])
+        spec = source.structure.with_specs(specs).spec
+        super().__init__(
+            source, Structure(with_shapes(lambda s: lead.concatenate(without_first(s)), spec))
+        )
         self._rows = Unbatch(source)
 
     def cardinality(self) -> int:

@@ -29,7 +29,8 @@ from tfx.data.sources import (
     components,
     sliced,
 )
-from tfx.data.structure import Structure, converted, kind_of, map_leaves, spec_of
+from tfx.data.structure import Structure, converted, kind_of, map_leaves, spec_of, with_shapes
+from tfx.framework.composite.extension_parts import without_first
 from tfx.framework.convert import convert_to_tensor
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Construction:
         parts = components(value)
         if whole.has_ragged:
             return wrapped(Unbatch(Tensors(parts, whole)))
-        structure = Structure(map_leaves(sliced, whole.spec))
+        structure = Structure(with_shapes(without_first, map_leaves(sliced, whole.spec)))
         if not parts:
             raise ValueError(
                 f"Dataset.from_tensor_slices takes at least one tensor; got {tensors!r}."

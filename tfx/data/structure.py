@@ -18,10 +18,9 @@ from tfx.core import nest_kinds
 from tfx.core.nest_kinds import Kind
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec, TypeSpec
+from tfx.framework.composite import extension_parts
 from tfx.framework.composite.extension_type import ExtensionType
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.tensor import Tensor
-from tfx.framework.variable import Variable
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 from tfx.sparse_ops.sparse_tensor import SparseTensor
@@ -119,21 +118,6 @@ class DatasetSpec(TypeSpec):
 # Kinds of structures
 
 
-def _tensor_fields(value: Any) -> list[Any]:
-    parts = Tensor | Variable | TypeSpec | ExtensionType
-    return [n for n in value._tfx_fields if isinstance(getattr(value, n), parts)]
-
-
-def _build_extension(like: Any, values: list[Any]) -> Any:
-    new = object.__new__(type(like))
-    vars(new).update(vars(like))
-    vars(new).update(zip(_tensor_fields(like), values, strict=True))
-    return new
-
-
-_EXTENSION = Kind(
-    _tensor_fields, lambda x: [getattr(x, n) for n in _tensor_fields(x)], _build_extension
-)
 # What is known of the shape is in the spec alone, and no part of the structure.
 _SPARSE = Kind(
     lambda x: ["dense_shape", "indices", "values"],
@@ -149,7 +133,7 @@ def kind_of(value: Any) -> Kind | None:
     if isinstance(value, _LEAVES):
         return None
     if isinstance(value, ExtensionType):
-        return _EXTENSION
+        return extension_parts.KIND
     if isinstance(value, SparseTensor):
         return _SPARSE
     if isinstance(value, SparseTensorSpec):
@@ -178,6 +162,16 @@ def map_whole(function: Callable[[Any], Any], value: Any) -> Any:
     if kind is None:
         return function(value)
     return kind.build(value, [map_whole(function, part) for part in kind.values(value)])
+
+
+def with_shapes(change: Callable[[TensorShape], TensorShape], value: Any) -> Any:
+    """A structure with other shapes in the fields of extension types that are shapes."""
+    if isinstance(value, ExtensionType):
+        return extension_parts.map_shapes(change, value)
+    kind = None if is_whole(value) else kind_of(value)
+    if kind is None:
+        return value
+    return kind.build(value, [with_shapes(change, part) for part in kind.values(value)])
 
 
 def flatten(value: Any) -> list[Any]:
@@ -285,9 +279,19 @@ class Structure:
         """The same structure with other components."""
         return Structure(self.pack(tuple(specs)))
 
-    def map_whole(self, function: Callable[[Any], Any]) -> Structure:
-        """The same structure with what a function makes of the specs, whole ones at once."""
-        return Structure(map_whole(function, self.spec))
+    def map_whole(
+        self,
+        function: Callable[[Any], Any],
+        shapes: Callable[[TensorShape], TensorShape] | None = None,
+    ) -> Structure:
+        """The same structure with what a function makes of the specs, whole ones at once.
+
+        Args:
+            function: Makes a spec of a spec.
+            shapes: Makes a shape of a shape that is a field of an extension type.
+        """
+        found = map_whole(function, self.spec)
+        return Structure(found if shapes is None else with_shapes(shapes, found))
 
     def groups(self, leaves: Sequence[Any]) -> list[tuple[Any, Sequence[Any]]]:
         """The spec and the leaves of each component, those of a ragged one together."""

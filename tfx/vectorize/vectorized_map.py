@@ -76,7 +76,7 @@ def vectorized_map(
                 f"x{i}", x.dtype.onnx, None if raw is None else raw[1:]
             )
             given.append(placeholder)
-        returned = fn(element_structures.pack(elems, given))
+        returned = fn(element_structures.pack(element_structures.of_slices(elems), given))
         leaves = [_leaf(x, fn) for x in element_structures.flatten(returned)]
         results = [x for x in leaves if x is not None]
         element.graph.outputs = [element.value_of(x) for x in results]
@@ -85,7 +85,7 @@ def vectorized_map(
     elements = Elements(element, size, static_size, Fallback(fallback_to_while_loop, warn))
     found = iter(elements.run(rows))
     flat = [None if x is None else next(found) for x in leaves]
-    return element_structures.pack(returned, flat)
+    return element_structures.pack(element_structures.of_rows(returned, static_size), flat)
 
 
 def _tensors(elems: Any) -> list[Tensor]:

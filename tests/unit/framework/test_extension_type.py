@@ -306,6 +306,59 @@ def test_fields_of_ragged_and_sparse_tensors() -> None:
         Graph([1.0], [1.0])
 
 
+class Edges(tf.experimental.BatchableExtensionType):
+    shape: tf.TensorShape
+    start: tf.Tensor
+    end: tf.Tensor
+
+    def __init__(self, start: Any, end: Any) -> None:
+        self.start = tf.convert_to_tensor(start)
+        self.end = tf.convert_to_tensor(end)
+        self.shape = self.start.shape
+
+    def total(self) -> tf.Tensor:
+        return tf.reduce_sum(self.start + self.end)
+
+
+EDGES = Edges([1, 2, 3], [10, 20, 30])
+
+
+def test_batches_of_extension_types() -> None:
+    dataset = tf.data.Dataset.from_tensor_slices(EDGES)
+    one = next(iter(dataset))
+    assert (one.shape, int(one.total())) == ((), 11)
+    batches = dataset.batch(2)
+    assert isinstance(batches.element_spec, Edges.Spec)
+    assert batches.element_spec.shape.as_list() == [None]
+    assert dataset.batch(2, drop_remainder=True).element_spec.shape.as_list() == [2]
+    assert [b.end.numpy().tolist() for b in batches] == [[10, 20], [30]]
+    assert [e.shape for e in batches.unbatch()] == [()] * 3
+    assert [b.start.numpy().tolist() for b in batches.rebatch(3)] == [[1, 2, 3]]
+    assert batches.rebatch(3).element_spec.shape.as_list() == [None]
+    assert [int(x) for x in dataset.map(lambda e: e.total())] == [11, 22, 33]
+    moved = dataset.map(lambda e: Edges(e.end, e.start)).batch(3)
+    assert next(iter(moved)).start.numpy().tolist() == [10, 20, 30]
+
+
+def test_map_fn_takes_and_gives_extension_types() -> None:
+    def swap(x: Any) -> Any:
+        return Edges(x.end, x.start)
+
+    def swapping(signature: Any) -> Any:
+        return lambda x: tf.map_fn(swap, x, fn_output_signature=signature)
+
+    scalar = tf.TensorSpec([], tf.int32)
+    spec = Edges.Spec(tf.TensorShape([]), scalar, scalar)
+    for run in (lambda f: f, tf.function):
+        totals = run(lambda x: tf.map_fn(Edges.total, x, fn_output_signature=tf.int32))(EDGES)
+        assert totals.numpy().tolist() == [11, 22, 33]
+        for signature in (None, spec):
+            found = run(swapping(signature))(EDGES)
+            assert (found.start.numpy().tolist(), found.shape) == ([10, 20, 30], (3,))
+        pairs = run(lambda x: tf.map_fn(lambda p: p[0].total() + p[1], (x, x.start), tf.int32))
+        assert pairs(EDGES).numpy().tolist() == [12, 24, 36]
+
+
 class Shaped(tf.experimental.ExtensionType):
     values: tf.Tensor
     mask: tf.Tensor

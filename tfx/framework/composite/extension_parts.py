@@ -117,6 +117,11 @@ def replaced(like: Any, leaves: Mapping[FieldPath, Any]) -> Any:
     return new
 
 
+def without_first(shape: TensorShape) -> TensorShape:
+    """The shape of a slice along the first axis; a scalar's and an unknown one stay."""
+    return shape[1:] if shape.rank else shape
+
+
 def as_spec(value: Any) -> Any:
     """The spec with the fields of an object."""
     spec = object.__new__(value._tfx_value_class.Spec)
