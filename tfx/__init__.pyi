@@ -214,6 +214,7 @@ from tfx.ops.debugging.assertions import assert_greater as assert_greater
 from tfx.ops.debugging.assertions import assert_less as assert_less
 from tfx.ops.debugging.print import print as print
 from tfx.ops.debugging.static_assertions import assert_rank as assert_rank
+from tfx.ops.debugging.timestamp import timestamp as timestamp
 from tfx.ops.linalg.einsum import einsum as einsum
 from tfx.ops.linalg.einsum import tensordot as tensordot
 from tfx.ops.linalg.matmul import matmul as matmul
@@ -293,7 +294,6 @@ from tfx.runtime.run_options import CancellationManager as CancellationManager
 from tfx.runtime.run_options import RunOptions as RunOptions
 from tfx.script_ops.py_function import numpy_function as numpy_function
 from tfx.script_ops.py_function import py_function as py_function
-from tfx.script_ops.timestamp import timestamp as timestamp
 from tfx.sparse_ops.edit_distance import edit_distance as edit_distance
 from tfx.sparse_ops.sparse_tensor import SparseTensor as SparseTensor
 from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec as SparseTensorSpec

@@ -98,7 +98,7 @@ _TABLE = {
     "tfx.function.tracing.input_signature": "PYTHON_VALUE TRACE_ON_NEW_VALUE",
     "tfx.function.tracing.function": "function",
     "tfx.script_ops.py_function": "numpy_function py_function",
-    "tfx.script_ops.timestamp": "timestamp",
+    "tfx.ops.debugging.timestamp": "timestamp",
     "tfx.function.inspection.profile": "profile",
     "tfx.function.inspection.run_metadata": "RunMetadata",
     "tfx.runtime.run_options": "CancellationManager RunOptions",
