@@ -76,7 +76,7 @@ def _ordered(compare: Function) -> Function:
 
 
 def _imaginary(x: Tensor) -> Tensor:
-    return bitcast.imag(x) if x.dtype.is_complex else zeros_like(x, dtypes.int8)
+    return complex_parts.imag(x) if x.dtype.is_complex else zeros_like(x, dtypes.int8)
 
 
 def _times(number: float) -> Function:
@@ -344,7 +344,7 @@ def angle(z: Any, deg: bool = False) -> Tensor:
     """The angle of complex numbers; of real ones 0, or pi where they are negative."""
     x = array(z)
     if x.dtype.is_complex:
-        found = bitcast.angle(x)
+        found = complex_parts.angle(x)
         return found * scalar_like(180 / math.pi, found) if deg else found
     x = x if x.dtype.is_floating else cast_to(x, default_float())
     return where_(x < 0, scalar_like(180.0 if deg else math.pi, x), scalar_like(0, x))

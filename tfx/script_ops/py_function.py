@@ -26,8 +26,8 @@ from tfx.autodiff.tape import GradientTape, UnconnectedGradients
 from tfx.core import dtypes, nest
 from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, OpError
-from tfx.core.nest_kinds import Kind, kind_of
 from tfx.core.specs import TensorSpec
+from tfx.framework.composite import leaves as structures
 from tfx.framework.context import current, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.host_call import host_call
@@ -94,7 +94,7 @@ def py_function(
     if func is None and inp is None:
         return _decorator(py_function, Tout)
     given = [] if inp is None else list(inp)
-    if any(map(_composite, given)) or any(map(_composite, nest.flatten(Tout))):
+    if any(map(_is_composite, given)) or any(map(_is_composite, nest.flatten(Tout))):
         return _with_composites(func, given, Tout)
     site = _Site(func, Tout, "py_function")
     operation = _Differentiable(site.run_tensors, site.types, site.name)
@@ -157,33 +157,28 @@ def numpy_function(
     return site.packed(host_call(call, inputs, site.types))
 
 
-def _composite(value: Any) -> Kind | None:
-    """How a ragged or sparse tensor, or the spec of one, is taken apart; None for others."""
-    kind: Kind | None = getattr(type(value), "_tfx_expanded_kind", None)
-    return kind
-
-
-def _find(value: Any) -> Kind | None:
-    return _composite(value) or kind_of(value)
+def _is_composite(value: Any) -> bool:
+    """True for a ragged or sparse tensor, an extension type, or the spec of one."""
+    return hasattr(type(value), "_tfx_expanded_kind")
 
 
 def _with_composites(func: Any, given: list[Any], tout: Any) -> Any:
     """The same, where what consists of several tensors is given or returned."""
-    values = [x if _composite(x) else tensor(x) for x in given]
+    values = [x if _is_composite(x) else tensor(x) for x in given]
     single = not isinstance(tout, list | tuple)
 
     def apart(*tensors: EagerTensor) -> list[Any]:
-        returned = func(*nest.pack_sequence_as(values, tensors, _find))
+        returned = func(*structures.pack(values, tensors, _is_composite))
         results = [returned] if single else returned
         return [
             part
             for spec, x in zip([tout] if single else tout, results, strict=True)
-            for part in (nest.flatten(x, _find) if _composite(spec) else [x])
+            for part in (structures.flatten(x, _is_composite) if _is_composite(spec) else [x])
         ]
 
     functools.update_wrapper(apart, func)
-    found = py_function(apart, nest.flatten(values, _find), nest.flatten([tout], _find))
-    return nest.pack_sequence_as(tout, found, _find)
+    inputs, types = (structures.flatten(x, _is_composite) for x in (values, [tout]))
+    return structures.pack(tout, py_function(apart, inputs, types), _is_composite)
 
 
 def _decorator(operation: Callable[..., Any], tout: Any, **options: Any) -> Any:
