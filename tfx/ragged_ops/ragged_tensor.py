@@ -584,13 +584,6 @@ class RaggedTensor:
             )
         return (self[i] for i in range(self.row_splits.shape[0] - 1))
 
-    def _tfx_steps(self) -> Any:
-        """What a loop of a graph over the rows needs; None where Python iterates over them."""
-        if isinstance(self.row_splits, EagerTensor):
-            return None
-        count = partition.row_count(partition.wide(self.row_splits))
-        return count, self.shape[0], lambda number: self[number]
-
     def __len__(self) -> NoReturn:
         raise TypeError("object of type 'RaggedTensor' has no len()")
 

@@ -188,3 +188,170 @@ def test_the_rows_of_a_ragged_tensor() -> None:
 
     total, longest = run(tf.ragged.constant([[1.0, 2.0], [], [3.0]]))
     assert float(total) == 15.0 and int(longest) == 2
+
+
+class Scaled(tf.experimental.ExtensionType):
+    values: tf.Tensor
+    unit: str = "m"
+
+    def times(self, factor: int) -> Scaled:
+        return Scaled(self.values * factor, self.unit)
+
+
+def _doubled(x: Any) -> Any:
+    if isinstance(x, Scaled):
+        return x.times(2)
+    if isinstance(x, tf.IndexedSlices):
+        return tf.IndexedSlices(x.values * 2, x.indices)
+    return x * 2
+
+
+def _flat(x: Any) -> list[int]:
+    parts = {Scaled: "values", tf.IndexedSlices: "values", tf.SparseTensor: "values"}
+    return getattr(x, parts.get(type(x), "flat_values")).numpy().tolist()  # type: ignore[no-any-return]
+
+
+VALUES = {
+    "ragged": lambda: tf.ragged.constant([[1], [2, 3]]),
+    "sparse": lambda: tf.SparseTensor([[0, 0], [1, 1], [1, 2]], [1, 2, 3], [2, 3]),
+    "slices": lambda: tf.IndexedSlices(tf.constant([1, 2, 3]), tf.constant([0, 1, 2])),
+    "extension": lambda: Scaled([1, 2, 3]),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_branches_choose_each_kind(kind: str) -> None:
+    @tf.function
+    def chosen(x: Any, condition: tf.Tensor) -> Any:
+        if condition:  # noqa: SIM108
+            y = _doubled(x)
+        else:
+            y = x
+        return y
+
+    @tf.function
+    def returned(x: Any, condition: tf.Tensor) -> Any:
+        if condition:
+            return _doubled(x)
+        return x
+
+    @tf.function
+    def expression(x: Any, condition: tf.Tensor) -> Any:
+        return _doubled(x) if condition else x
+
+    x = VALUES[kind]()
+    for function in (chosen, returned, expression):
+        assert _flat(function(x, tf.constant(True))) == [2, 4, 6]
+        same = function(x, tf.constant(False))
+        assert type(same) is type(x)
+        assert _flat(same) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_loops_carry_each_kind(kind: str) -> None:
+    @tf.function
+    def counted(x: Any, count: tf.Tensor) -> Any:
+        for _ in tf.range(count):
+            x = _doubled(x)
+        return x
+
+    @tf.function
+    def conditional(x: Any, limit: tf.Tensor) -> tuple[Any, Any]:
+        steps = 0
+        while steps < limit:
+            if steps == 2:
+                break
+            x = _doubled(x)
+            steps += 1
+        return x, steps
+
+    x = VALUES[kind]()
+    assert _flat(counted(x, tf.constant(3))) == [8, 16, 24]
+    found, steps = conditional(x, tf.constant(5))
+    assert (_flat(found), int(steps)) == ([4, 8, 12], 2)
+
+
+def test_rows_may_get_longer_in_a_loop() -> None:
+    @tf.function
+    def repeated(x: tf.RaggedTensor, count: tf.Tensor) -> tf.RaggedTensor:
+        for _ in tf.range(count):
+            x = tf.concat([x, x], 1)
+        return x
+
+    found = repeated(tf.ragged.constant([[1], [2, 3]]), tf.constant(2))
+    assert found.to_list() == [[1] * 4, [2, 3] * 4]
+
+
+class Labelled(tf.experimental.ExtensionType):
+    rows: tf.RaggedTensor
+    label: str = "a"
+
+
+def test_rows_of_fields_and_structures_may_get_longer_in_a_loop() -> None:
+    def longer(x: tf.RaggedTensor) -> tf.RaggedTensor:
+        return tf.concat([x, x], 1)
+
+    @tf.function
+    def repeated(x: tf.RaggedTensor, count: tf.Tensor) -> Any:
+        whole, found = Labelled(x, "b"), {"rows": [x]}
+        for _ in tf.range(count):
+            whole = Labelled(longer(whole.rows), whole.label)
+            found = {"rows": [longer(found["rows"][0])]}
+        return whole, found["rows"][0]
+
+    whole, found = repeated(tf.ragged.constant([[1], [2, 3]]), tf.constant(2))
+    assert found.to_list() == whole.rows.to_list() == [[1] * 4, [2, 3] * 4]
+    assert whole.label == "b"
+
+
+def test_the_number_of_rows_stays_without_an_invariant() -> None:
+    @tf.function
+    def repeated(x: tf.RaggedTensor, count: tf.Tensor) -> tf.RaggedTensor:
+        for _ in tf.range(count):
+            x = tf.concat([x, x], 0)
+        return x
+
+    with pytest.raises(ValueError, match=r"'x' has shape .*shape_invariants"):
+        repeated(tf.ragged.constant([[1], [2, 3]]), tf.constant(2))
+
+
+def test_gradients_go_through_loops_and_branches() -> None:
+    @tf.function
+    def total(x: tf.RaggedTensor) -> tf.Tensor:
+        for _ in tf.range(3):
+            x = x * 2.0
+        if tf.reduce_sum(x) > 0:
+            x = x * x
+        return tf.reduce_sum(x)
+
+    values = tf.Variable([1.0, 2.0, 3.0])
+    with tf.GradientTape() as tape:
+        y = total(tf.RaggedTensor.from_row_splits(values, [0, 1, 3]))
+    assert tape.gradient(y, values).numpy().tolist() == [128.0, 256.0, 384.0]
+
+
+def test_rows_of_a_signature_and_rows_of_rows() -> None:
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.int32)])
+    def weighted(x: tf.RaggedTensor) -> tf.Tensor:
+        total = 0
+        for row in x:
+            if tf.size(row) == 0:
+                continue
+            total += tf.reduce_sum(row) * tf.size(row)
+            if total > 40:
+                break
+        return total
+
+    x = tf.ragged.constant([[3, 1, 4, 1], [], [5, 9, 2], [6]])
+    assert int(weighted(x)) == 9 * 4 + 16 * 3
+    assert int(weighted(x[3:])) == 6
+    assert int(weighted(x[:0])) == 0
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None, None], tf.int32)])
+    def longest(x: tf.RaggedTensor) -> tf.Tensor:
+        found = tf.constant(0, tf.int64)
+        for rows in x:
+            found = tf.maximum(found, rows.nrows())
+        return found
+
+    assert int(longest(tf.ragged.constant([[[1], [2, 3]], [[4]], [[], [], [1]]]))) == 3

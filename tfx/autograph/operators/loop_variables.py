@@ -37,6 +37,8 @@ from tfx.core.shapes import TensorShape
 from tfx.core.source import raised_at
 from tfx.core.specs import TensorSpec
 from tfx.framework.body_graph import LoopGraph
+from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.composite.type_specs import type_spec_from_value
 from tfx.framework.context import current, using
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.debugging.assertions import Assert
@@ -209,8 +211,10 @@ class LoopVariables:
     def _prepare(self) -> None:
         """Take the initial values apart."""
         self._leaves = [flatten(v) for v in self._values]
+        self._loose = [_loose_shapes(v) for v in self._values]
         self.initial = [as_tensor(x) for x in self._flat_tensors(self._leaves)]
-        self.invariants = self._invariants() if self._shapes else None
+        found = self._invariants()
+        self.invariants = None if all(x is None for x in found) else found
 
     def _flat_tensors(self, leaves: list[list[Any]]) -> list[Any]:
         return [x for group in leaves for x in group if is_tensor_like(x)]
@@ -235,9 +239,9 @@ class LoopVariables:
         for i, (symbol, old, new) in enumerate(zip(symbols, self._values, found, strict=True)):
             new = self._as_list(i, old, new)
             self._check_structure(symbol, old, new)
-            for x, y in zip(self._leaves[i], flatten(new), strict=True):
+            for x, y, loose in zip(self._leaves[i], flatten(new), self._loose[i], strict=True):
                 if is_tensor_like(x):
-                    result.append(self._next(symbol, x, y))
+                    result.append(self._next(symbol, x, y, loose))
                 elif not same_python(x, y):
                     self._differs(i, symbol, x, y)
         return result
@@ -309,7 +313,7 @@ class LoopVariables:
             "beside it if it may be missing."
         )
 
-    def _next(self, symbol: str, old: Any, new: Any) -> Any:
+    def _next(self, symbol: str, old: Any, new: Any, loose: TensorShape | None) -> Any:
         if new is None:
             self._says_none(symbol, old)
         if not is_tensor_like(new) and not isinstance(new, str | bytes):
@@ -335,7 +339,8 @@ class LoopVariables:
                 f"{shown(old)} and becomes {self._told(symbol, new)}. Make them agree with "
                 "tfx.cast."
             )
-        if symbol not in self._shapes and _clashes(before.shape, after.shape):
+        shape = before.shape if loose is None else loose
+        if symbol not in self._shapes and _clashes(shape, after.shape):
             raise ValueError(
                 f"{spoken(symbol)} has shape {before.shape} before the loop, but shape "
                 f"{after.shape} after one iteration [{where()}]: it enters as {shown(old)} and "
@@ -349,9 +354,9 @@ class LoopVariables:
     def _invariants(self) -> list[Any]:
         found: list[Any] = []
         symbols = self._state.symbols
-        for symbol, value, group in zip(symbols, self._values, self._leaves, strict=True):
-            given = self._shapes.get(symbol)
-            specs = [None] * len(group)
+        for i, (symbol, value) in enumerate(zip(symbols, self._values, strict=True)):
+            given, group = self._shapes.get(symbol), self._leaves[i]
+            specs: list[Any] = self._loose[i]
             if given is not None:
                 plain = isinstance(given, TensorShape | TensorSpec) or not nest.is_nested(value)
                 specs = (
@@ -451,6 +456,21 @@ def _clashes(before: TensorShape, after: TensorShape) -> bool:
     return any(
         b is not None and a != b for b, a in zip(before.as_list(), after.as_list(), strict=True)
     )
+
+
+def _loose_shapes(value: Any) -> list[TensorShape | None]:
+    """The shapes of leaves that may vary: how many values a ragged or sparse tensor has."""
+    found: list[TensorShape | None] = []
+    for leaf in nest.flatten(value):
+        if not is_composite(leaf) or isinstance(leaf, IndexedSlices):
+            found += [None] * len(flatten(leaf))
+            continue
+        specs = flatten(type_spec_from_value(leaf))
+        found += [
+            spec.shape if isinstance(spec, TensorSpec) and spec.shape != part.shape else None
+            for spec, part in zip(specs, flatten(leaf), strict=True)
+        ]
+    return found
 
 
 def _shape_of(spec: Any) -> TensorShape | None:

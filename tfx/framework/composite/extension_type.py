@@ -143,12 +143,15 @@ class ExtensionType:
     __hash__ = object.__hash__
 
     def _tfx_spec(self) -> Any:
-        """The same with specs in place of tensors."""
+        """The spec of such objects, of the specs of their parts."""
+        parts = [_part_spec(x) for x in extension_parts.KIND.values(self)]
+        return extension_parts.as_spec(extension_parts.KIND.build(self, parts))
 
-        def leaf(x: Any) -> Any:
-            return type_spec_from_value(x) if isinstance(x, Tensor | Variable) else x
 
-        return extension_parts.as_spec(nest.map_structure(leaf, self, expand_composites=True))
+def _part_spec(part: Any) -> Any:
+    if isinstance(part, IndexedSlices):
+        return nest.map_structure(_part_spec, part, expand_composites=True)
+    return part if part is None or isinstance(part, TypeSpec) else type_spec_from_value(part)
 
 
 def _leaf_pairs(x: Any, y: Any) -> Any:
