@@ -20,6 +20,7 @@ from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec, TypeSpec
 from tfx.framework.composite import extension_parts
 from tfx.framework.composite.extension_type import ExtensionType
+from tfx.framework.composite.extension_type_spec import ExtensionTypeSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
@@ -376,15 +377,20 @@ def merged_spec(a: Any, b: Any) -> Any:
     if not same_form(a, b):
         raise TypeError(f"Incompatible structures of elements: {a!r} and {b!r}.")
 
-    def merge(x: Any, y: Any) -> Any:
-        if isinstance(x, TensorSpec) and isinstance(y, TensorSpec) and x.dtype is y.dtype:
-            return TensorSpec(merged_shape(x.shape, y.shape), x.dtype)
-        found = x.most_specific_common_supertype([y])
-        if found is None:
-            raise TypeError(f"Incompatible types of elements: {x!r} and {y!r}.")
-        return found
+    return _merged(a, b)
 
-    return map_leaves(merge, a, b)
+
+def _merged(a: Any, b: Any) -> Any:
+    if isinstance(a, TensorSpec) and isinstance(b, TensorSpec) and a.dtype is b.dtype:
+        return TensorSpec(merged_shape(a.shape, b.shape), a.dtype)
+    kind = kind_of(a)
+    if kind is None or isinstance(a, ExtensionTypeSpec):
+        found = a.most_specific_common_supertype([b])
+        if found is None:
+            raise TypeError(f"Incompatible types of elements: {a!r} and {b!r}.")
+        return found
+    pairs = zip(kind.values(a), _kind(b).values(b), strict=True)
+    return kind.build(a, [_merged(x, y) for x, y in pairs])
 
 
 def shape_of(leaf: Any) -> tuple[int, ...]:

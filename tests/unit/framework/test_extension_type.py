@@ -359,6 +359,72 @@ def test_map_fn_takes_and_gives_extension_types() -> None:
         assert pairs(EDGES).numpy().tolist() == [12, 24, 36]
 
 
+@pytest.mark.parametrize("in_graph", [False, True])
+def test_maps_give_shape_fields_of_slices_and_rows(in_graph: bool) -> None:
+    def run() -> Any:
+        return (
+            tf.scan(lambda total, x: Edges(total.start + x.start, x.end), EDGES),
+            tf.foldl(lambda total, x: Edges(total.start + x.start, x.end), EDGES),
+            tf.vectorized_map(lambda x: Edges(x.end, x.start), EDGES),
+        )
+
+    sums, last, swapped = (tf.function(run) if in_graph else run)()
+    assert (sums.shape, sums.start.numpy().tolist()) == ((3,), [1, 3, 6])
+    assert (last.shape, int(last.start), int(last.end)) == ((), 6, 30)
+    assert (swapped.shape, swapped.start.numpy().tolist()) == ((3,), [10, 20, 30])
+
+
+class Network(tf.experimental.ExtensionType):
+    edges: Edges
+    pair: tuple[tf.Tensor, tf.Tensor]
+    rows: tf.RaggedTensor
+    name: str = "a"
+
+
+def _network(*lengths: int) -> Network:
+    count = len(lengths)
+    rows = tf.RaggedTensor.from_row_lengths(tf.range(sum(lengths)), lengths)
+    return Network(Edges([1] * count, [2] * count), (tf.zeros([count]), tf.ones([count])), rows)
+
+
+def test_specs_and_datasets_of_objects_in_objects() -> None:
+    network = _network(1, 2, 0)
+    spec = tf.type_spec_from_value(network)
+    assert isinstance(spec.edges, Edges.Spec)
+    assert spec.rows == tf.RaggedTensorSpec([3, None], tf.int32)
+    assert spec.is_compatible_with(_network(3, 3, 3)) and not spec.is_compatible_with(_network(3))
+    common = spec.most_specific_common_supertype([tf.type_spec_from_value(_network(3))])
+    assert common.edges.shape.as_list() == common.pair[1].shape.as_list() == [None]
+    dataset = tf.data.Dataset.from_tensor_slices(network)
+    found = [(x.edges.shape, float(x.pair[1]), x.rows.numpy().tolist()) for x in dataset]
+    assert found == [((), 1.0, [0]), ((), 1.0, [1, 2]), ((), 1.0, [])]
+    batch = next(iter(dataset.batch(3)))
+    assert batch.rows.to_list() == [[0], [1, 2], []] and batch.name == "a"
+
+
+def test_elements_of_two_datasets_have_a_common_spec() -> None:
+    def one(value: Any) -> Any:
+        return tf.data.Dataset.from_tensors((value, 1))
+
+    both = one(EDGES).concatenate(one(Edges([1], [2])))
+    assert both.element_spec[0].shape.as_list() == [None]
+    assert [x.start.shape.as_list() for x, _ in both] == [[3], [1]]
+    with pytest.raises(TypeError, match="have different types"):
+        one(Stamped([1.0], 3)).concatenate(one(Stamped([1.0], 4)))
+
+
+def test_shape_fields_of_an_input_signature() -> None:
+    numbers = tf.TensorSpec([None], tf.int32)
+
+    @tf.function(input_signature=[Edges.Spec(tf.TensorShape([3]), numbers, numbers)])
+    def same(x: Edges) -> Edges:
+        return x
+
+    assert same(EDGES).shape == (3,)
+    with pytest.raises(TypeError, match=r"'shape'.* is TensorShape\(\[3\]\) by the input"):
+        same(Edges([1], [2]))
+
+
 class Shaped(tf.experimental.ExtensionType):
     values: tf.Tensor
     mask: tf.Tensor
