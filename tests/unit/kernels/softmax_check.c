@@ -115,7 +115,7 @@ static f32 masked_score(const Softmax *of, const Operand *x, const Operand *mask
 
 static int softmax_is_wrong(const Host *host) {
   static const f32 fills[] = {-1e9f, -INFINITY, 0.5f, -3.4e38f};
-  Softmax does = {.masks = rand() % 4, .fill = fills[rand() % 4]};
+  Softmax does = {.masks = rand() % 4, .factor = 1, .fill = fills[rand() % 4]};
   does.rank = some_sizes(does.sizes);
   const i64 n = does.sizes[does.rank - 1], count = elements(does.sizes, does.rank);
   Operand x = narrowed(does.rank, does.sizes, does.masks && rand() % 3 == 0);

@@ -143,6 +143,11 @@ class Pipeline:
         return graph
 
 
+def _cleaned(changed: Graph, before: Graph) -> Graph:
+    """A graph without the nodes that a pass left behind, if it changed anything."""
+    return changed if changed is before else remove_dead_nodes(changed)
+
+
 _DEAD_NODES = Pass(
     "dead nodes", lambda g, _: remove_dead_nodes(g), ensures=frozenset({Claim.NO_DEAD_NODES})
 )
@@ -224,18 +229,14 @@ PREPARE = Pipeline(
         ),
         Pass(
             "softmax kernels",
-            lambda g, o: use_softmax_kernels(g) if o.own_kernels else g,
+            lambda g, o: _cleaned(use_softmax_kernels(g), g) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
-            breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
-        _DEAD_NODES,
         Pass(
             "attention kernels",
-            lambda g, o: use_attention_kernels(g) if o.own_kernels else g,
-            requires=frozenset({Claim.KERNELS, Claim.NO_DEAD_NODES}),
-            breaks=frozenset({Claim.NO_DEAD_NODES}),
+            lambda g, o: _cleaned(use_attention_kernels(g), g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS}),
         ),
-        _DEAD_NODES,
         Pass(
             "sum kernels",
             lambda g, o: use_sum_kernels(g) if o.own_kernels else g,
