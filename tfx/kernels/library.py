@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 import logging
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 DOMAIN = "tfx.kernels"
 # Name, type of the result, types of the operands (ONNX's codes).
@@ -20,10 +22,29 @@ class Library:
     Attributes:
         path: Its file.
         instructions: The number of each instruction.
+        choose: Says which operators the next session of this thread knows; see operator.c.
     """
 
     path: str
     instructions: dict[Instruction, int]
+    choose: Callable[[int], object]
+
+    def registration(self, *, programs_alone: bool) -> Callable[[Any], None]:
+        """What makes a session know the operators.
+
+        Args:
+            programs_alone: Whether it has nodes of those alone that run programs: each of the
+                others would take it memory.
+
+        Returns:
+            A function of the options of a session, for the thread that makes it.
+        """
+
+        def register(options: Any) -> None:
+            self.choose(int(programs_alone))
+            options.register_custom_ops_library(self.path)
+
+        return register
 
 
 def place() -> Path | None:
@@ -108,6 +129,7 @@ def _library_or_reason() -> Library | tuple[object, int]:
         loaded = ctypes.CDLL(str(path))
         ask, works, _ = loaded.instruction_at, loaded.kernels_work, loaded.RegisterCustomOps
         version = loaded.format_of_programs()
+        choose = loaded.register_only_programs
     except (OSError, AttributeError) as e:  # of another machine, or of another version
         return e, logging.WARNING
     if version != FORMAT:
@@ -125,4 +147,4 @@ def _library_or_reason() -> Library | tuple[object, int]:
     while ask(len(found), ctypes.byref(name), types):
         operands = tuple(t for t in types[1:] if t)
         found[(name.value or b"").decode(), types[0], operands] = len(found)
-    return Library(str(path), found)
+    return Library(str(path), found, choose)

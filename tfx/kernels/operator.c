@@ -342,11 +342,18 @@ static const CustomOperator *const operators[] = {&fused,
                                                   &operator_attention,
                                                   &operator_attention_gradient};
 
-/* What ONNX Runtime calls for each session that is to know the operator. */
+/* How many of the operators the next session of this thread is to know: the first two run programs. An operator
+   takes a session 20 kB, whether it has nodes of it or not. */
+static _Thread_local int only_programs;
+
+EXPORTED void register_only_programs(int only) { only_programs = only != 0; }
+
+/* What ONNX Runtime calls for each session that is to know the operators. */
 EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {
-  static OperatorDomain *domain; /* for as long as the process lives, as sessions do */
+  static OperatorDomain *domains[2]; /* for as long as the process lives, as sessions do */
+  OperatorDomain **domain = &domains[only_programs];
   const RuntimeApi *found = base->get_api(RUNTIME_API_VERSION);
-  if (!found || (domain && found != api)) {
+  if (!found || ((domains[0] || domains[1]) && found != api)) {
     const RuntimeApi *first = base->get_api(1);
     if (!first) return NULL; /* nothing can be said; a session without the operators does */
     return ((CreateStatus)first[CREATE_STATUS])(
@@ -357,14 +364,15 @@ EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const Runtime
   }
   api = found;
   lends_shapes = base->get_api(SHAPE_REFERENCE_VERSION) != NULL;
-  if (!domain) {
+  if (!*domain) {
+    const size_t all = sizeof operators / sizeof operators[0];
     OperatorDomain *made = NULL;
     RuntimeStatus *status =
         CALL(CreateCustomOpDomain, CREATE_CUSTOM_OP_DOMAIN)(DOMAIN_NAME, &made);
-    for (size_t i = 0; !status && i < sizeof operators / sizeof operators[0]; i++)
+    for (size_t i = 0; !status && i < (only_programs ? 2 : all); i++)
       status = CALL(CustomOpDomainAdd, CUSTOM_OP_DOMAIN_ADD)(made, operators[i]);
     if (status) return status;
-    domain = made;
+    *domain = made;
   }
-  return CALL(AddCustomOpDomain, ADD_CUSTOM_OP_DOMAIN)(options, domain);
+  return CALL(AddCustomOpDomain, ADD_CUSTOM_OP_DOMAIN)(options, *domain);
 }

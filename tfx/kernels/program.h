@@ -55,7 +55,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROGRAM_FORMAT = 6 };
+enum { PROGRAM_FORMAT = 7 };
 enum { TILE = 512, UNIT_BYTES = 2048, MAX_UNITS = 48, MAX_RANK = 8 };
 enum { MAX_GIVEN = 1024, MAX_MADE = 8192, MAX_TENSORS = MAX_GIVEN + MAX_MADE };
 /* MAX_STREAMS: of the sources of a loop, and of its results. */

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-FORMAT = 6
+FORMAT = 7
 MAX_UNITS = 48
 MAX_GIVEN = 1024
 MAX_TEMPORARIES = 7168

@@ -45,6 +45,7 @@ from tfx.runtime.values import (
 )
 
 Runner: TypeAlias = Callable[[dict[str, RawValue], list[str], Any], Sequence[RawValue]]
+Registration: TypeAlias = Callable[[onnxruntime.SessionOptions], None]
 
 # "matmul_helper.h:59 Compute MatMul dimension mismatch"
 _SOURCE_PLACE = re.compile(r"^\S+\.(?:h|cc|cpp):\d+ (?:\w+ )?")
@@ -154,7 +155,7 @@ class Session:
         folds: ``False`` leaves constant expressions as they are.
         keeps_binding: Each call will give all inputs, in order, and want all outputs: bind again
             only what changed. On the CPU, with one or two outputs.
-        operators: Path of a library of operators that the model needs; None: it needs none.
+        operators: Makes the session know operators that the model needs; None: it needs none.
 
     Raises:
         OpError: the model cannot be compiled; the subclass says why.
@@ -184,7 +185,7 @@ class Session:
         capture: bool = False,
         folds: bool = True,
         keeps_binding: bool = False,
-        operators: str | None = None,
+        operators: Registration | None = None,
     ) -> None:
         fork.session_made(device)
         process_exit.check()
@@ -197,7 +198,7 @@ class Session:
             options.add_session_config_entry(_DATA_FOLDER, os.path.abspath(data_folder))
         if operators is not None:
             try:
-                options.register_custom_ops_library(operators)
+                operators(options)
             except Exception as e:
                 raise translate(e) from e
         # Wrappers and values must outlive the session: it reads them without owning them.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import concurrent.futures
 import contextlib
 import ctypes
+import dataclasses
 import os
 import pickle
 import shutil
@@ -202,7 +203,7 @@ def test_a_graph_that_cannot_be_compiled_says_nothing_of_the_kernels(state, monk
 def test_a_session_that_cannot_be_made_is_made_without(state, monkeypatch, caplog):
     real = kernels.usable_library()
     assert real is not None
-    wrong = kernels.Library("/nowhere/libtfx_kernels.so.1", real.instructions)
+    wrong = dataclasses.replace(real, path="/nowhere/libtfx_kernels.so.1")
     monkeypatch.setattr(kernels, "_load", lambda: wrong)
     for _ in range(2):
         plan = Plan(graph_of(tf.function(chain), tf.TensorSpec([50, 60])))
@@ -288,7 +289,7 @@ OTHER_LIBRARIES = {
         "this ONNX Runtime has no interface of version 900",
     ),
     "of another version of tfx": (
-        ("program.h", "PROGRAM_FORMAT = 6", "PROGRAM_FORMAT = 5"),
+        ("program.h", "PROGRAM_FORMAT = 7", "PROGRAM_FORMAT = 6"),
         "is of another version of tfx",
     ),
     "without the operators": (
@@ -329,7 +330,7 @@ def test_another_library(which, tmp_path):
 def test_insisting_where_onnx_runtime_does_not_take_them(state, monkeypatch):
     real = kernels.usable_library()
     assert real is not None
-    wrong = kernels.Library("/nowhere/libtfx_kernels.so.1", real.instructions)
+    wrong = dataclasses.replace(real, path="/nowhere/libtfx_kernels.so.1")
     monkeypatch.setattr(kernels, "_load", lambda: wrong)
     for _ in range(2):
         with pytest.raises(tf.errors.UnimplementedError, match=r"jit_compile=True .*nowhere"):

@@ -20,7 +20,7 @@ from tfx.function.execution.cuda_graph_check import can_capture
 from tfx.function.execution.feeds import by_values, feeds_from_tensors
 from tfx.function.execution.rewrite_options import half_dtype
 from tfx.function.execution.run_errors import Run, translate_failure
-from tfx.graph.fusion.elementwise import fused_plan, has_fused
+from tfx.graph.fusion.elementwise import fused_operators, fused_plan, runs_programs_alone
 from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.fusion.made_of import Fusion, fusion_of
 from tfx.graph.ir import Graph, Value
@@ -32,7 +32,7 @@ from tfx.kernels.library import Library, give_up, usable_library, why_not
 from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.kept_binding import serves
 from tfx.runtime.options import RUN_OPTIONS
-from tfx.runtime.session import Runner, Session
+from tfx.runtime.session import Registration, Runner, Session
 from tfx.runtime.threads import thread_count
 from tfx.runtime.values import RawValue, from_numpy
 
@@ -159,9 +159,12 @@ class Plan(RunsTensors):
         if library is not None:
             constant = frozenset(map(id, self.frozen))
             together = fused_plan(ready, library.instructions, constant)
-            if has_fused(together):
+            operators = fused_operators(together)
+            if operators:
+                alone = runs_programs_alone(operators)
+                register = library.registration(programs_alone=alone)
                 try:
-                    session = self._session(together, device, library.path)
+                    session = self._session(together, device, register)
                 except OpError as e:
                     # Or what is wrong is the graph.
                     plain = self._session(self._prepared(device, own_kernels=False), device, None)
@@ -172,7 +175,7 @@ class Plan(RunsTensors):
                 return session
         return self._session(ready, device, None)
 
-    def _session(self, ready: Graph, device: str, operators: str | None) -> Session:
+    def _session(self, ready: Graph, device: str, operators: Registration | None) -> Session:
         ready = hoist_constants(ready, _INLINE_LIMIT + 1)
         shared = {
             v: from_numpy(v.const, owned=True)
