@@ -51,7 +51,8 @@ def run(
     outs = [f"out{i}" for i in range(len(graph.outputs))]
     model = to_model(graph, input_names=ins, output_names=outs).SerializeToString()
     library = usable_library()
-    operators = library.path if library is not None and fused_nodes(graph) else None
+    has_ours = library is not None and fused_nodes(graph)
+    operators = library.registration(programs_alone=False) if library and has_ours else None
     session = Session(model, optimize=False, operators=operators)
     values = [from_numpy(x, owned=owned) for x in given]
     found = session.run(dict(zip(ins, values, strict=True)))
