@@ -102,12 +102,15 @@ typedef struct {
   f32 *sums;
 } SummingRows;
 
+_Static_assert(VECTORS == 4, "they are put to one in pairs");
+
 /* Some vectors, put to one number in pairs. */
 static f64 total_of(const Vector *vectors) {
-  f32 sums[STEP];
-  memcpy(sums, vectors, sizeof sums);
-  UNROLLED for (int half = STEP / 2; half; half /= 2) UNROLLED for (int k = 0; k < half; k++)
-      sums[k] += sums[k + half];
+  const Vector sum = (vectors[0] + vectors[1]) + (vectors[2] + vectors[3]);
+  f32 sums[COMMON_LANES];
+  memcpy(sums, &sum, sizeof sums);
+  UNROLLED for (int half = COMMON_LANES / 2; half; half /= 2)
+      UNROLLED for (int k = 0; k < half; k++) sums[k] += sums[k + half];
   return (f64)sums[0];
 }
 
