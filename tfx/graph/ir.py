@@ -55,6 +55,8 @@ SOFTMAX_GRADIENT = "SoftmaxGradient"
 # Softmax of products of queries and keys, times values, and its gradient.
 ATTENTION = "FlashAttention"
 ATTENTION_GRADIENT = "FlashAttentionGradient"
+# A product of two matrices, and a bias.
+PRODUCT = "Product"
 # Operators of images with the channels last, each with the attribute ``window``.
 CHANNELS_LAST_CONV = "ChannelsLastConv"
 CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
@@ -77,6 +79,7 @@ KERNEL_OPERATORS = frozenset(
         SOFTMAX_GRADIENT,
         ATTENTION,
         ATTENTION_GRADIENT,
+        PRODUCT,
         CHANNELS_LAST_CONV,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,
         CHANNELS_LAST_CONV_FILTER_GRADIENT,

@@ -1,8 +1,8 @@
 """Calls that compute the gradient of an ``LSTM``, as our kernels know it: the tag, and for which.
 
 What such a call computes is in its graph, by operators of the standard: the gates and cells of all
-steps again, and a loop backwards. ``passes.lstm_kernels`` takes operators of the kernels' library
-for it where there are such, and puts the nodes in place of the call elsewhere.
+steps again, and a loop backwards. ``passes.kernel_operators.lstm`` takes operators of the kernels'
+library for it where there are such, and puts the nodes in place of the call elsewhere.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 #include "attention.h"
+#include "memory.h"
 #include "tiles.h"
+#include "turn.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Queries that are taken at a time, and in how many parts the work is divided at most: each has memory of
@@ -58,44 +59,6 @@ static i64 filled(const Division *division, i64 n) {
   return parts_of(n, division->tiles->columns) * division->tiles->columns;
 }
 
-#if defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define HAS_SHUFFLES
-#endif
-#endif
-
-/* ``to[i][k] = from[k][i]`` with steps from row to row, four by four where that can be said. */
-static void turn(const f32 *from, i64 step, i64 rows, i64 columns, f32 *to, i64 to_step) {
-  i64 k = 0;
-#if defined(HAS_SHUFFLES)
-  typedef f32 Four __attribute__((vector_size(16), aligned(4), may_alias));
-#define FOUR(x) (*(const Four *)(x))
-#define PUT(to, a, b, ...) *(Four *)(to) = __builtin_shufflevector(a, b, __VA_ARGS__)
-  for (; k + 4 <= columns; k += 4) {
-    const f32 *x = from + k * step;
-    i64 i = 0;
-    for (; i + 4 <= rows; i += 4) {
-      const Four a = FOUR(x + i), b = FOUR(x + step + i), c = FOUR(x + 2 * step + i),
-                 d = FOUR(x + 3 * step + i);
-      const Four ab = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-                 cd = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-                 ab2 = __builtin_shufflevector(a, b, 2, 6, 3, 7),
-                 cd2 = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-      PUT(to + i * to_step + k, ab, cd, 0, 1, 4, 5);
-      PUT(to + (i + 1) * to_step + k, ab, cd, 2, 3, 6, 7);
-      PUT(to + (i + 2) * to_step + k, ab2, cd2, 0, 1, 4, 5);
-      PUT(to + (i + 3) * to_step + k, ab2, cd2, 2, 3, 6, 7);
-    }
-    for (; i < rows; i++)
-      for (i64 j = 0; j < 4; j++) to[i * to_step + k + j] = x[j * step + i];
-  }
-#undef FOUR
-#undef PUT
-#endif
-  for (; k < columns; k++)
-    for (i64 i = 0; i < rows; i++) to[i * to_step + k] = from[k * step + i];
-}
-
 /* Panels of the columns of ``from[rows, columns]``: a row of zeros first, if that is asked for. */
 static void pack(const Division *division, Matrix from, i64 rows, i64 columns, int zeros, f32 *to) {
   const i64 width = division->tiles->columns;
@@ -137,7 +100,7 @@ static void product(const Division *division, const f32 *rows, i64 step, i64 cou
         at[j] = rows + (i + j) * step;
         into[j] = to + (i + j) * to_step + first;
       }
-      tiles->tile[some](at, &run, 1, inner, panels, into, (int)n, 0);
+      packed_tile(tiles, some, at, &run, 1, inner, panels, into, (int)n, 0);
       i += some;
     }
     panels += (1 + rows_of_panel) * tiles->columns;
@@ -148,13 +111,17 @@ static void product(const Division *division, const f32 *rows, i64 step, i64 cou
 static void add_turned(const Division *division, const f32 *x, i64 stride, i64 rows, i64 columns,
                        const f32 *panels, i64 width, f32 *to, i64 to_step) {
   const Tiles *tiles = division->tiles;
-  i64 offsets[MAX_ROWS];
-  for (int i = 0; i < MAX_ROWS; i++) offsets[i] = i;
+  const i64 run = 0;
   for (i64 first = 0; first < width; first += tiles->columns) {
     for (i64 k = 0; k < columns;) {
       const int some = rows_at_once(tiles, columns - k);
-      tiles->sums[some](offsets, x + k, 0, stride, panels, 1, rows, to + k * to_step + first, to_step,
-                        tiles->columns);
+      const f32 *at[MAX_ROWS];
+      f32 *into[MAX_ROWS];
+      for (int j = 0; j < some; j++) {
+        at[j] = x + k + j;
+        into[j] = to + (k + j) * to_step + first;
+      }
+      tiles->tile[some](at, &run, 1, rows, stride, NULL, panels, tiles->columns, into, tiles->columns, 0);
       k += some;
     }
     panels += rows * tiles->columns;
@@ -445,6 +412,7 @@ static void attend_back(const Division *division, const Memory *memory, i64 head
 /* The next so many numbers of a part's memory; with none, they are only counted. */
 static f32 *take(f32 **from, i64 *count, i64 n) {
   f32 *taken = *from;
+  n = in_whole_lines(n);
   *count += n;
   if (taken) *from += n;
   return taken;
@@ -483,7 +451,7 @@ static void compute_part(void *data, size_t index) {
   const int is_gradient = division->slopes.data != NULL;
   const i64 items = division->heads * division->chunks;
   i64 count;
-  f32 *scratch = malloc((size_t)division->scratch_size * sizeof *scratch);
+  f32 *scratch = numbers_in_lines((size_t)division->scratch_size);
   if (!scratch) {
     division->lacks_memory[part] = 1;
     return;
@@ -498,7 +466,7 @@ static void compute_part(void *data, size_t index) {
       attend(division, &memory, head, queries * chunk / division->chunks,
              queries * (chunk + 1) / division->chunks);
   }
-  free(scratch);
+  free_lines(scratch);
 }
 
 static int compute_all(Division *division, const Host *host) {

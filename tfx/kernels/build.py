@@ -26,6 +26,7 @@ SOURCES = (
     "lstm.c",
     "softmax.c",
     "attention.c",
+    "matmul.c",
     "sums.c",
     "operator.c",
 )

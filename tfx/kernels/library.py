@@ -23,11 +23,14 @@ class Library:
         path: Its file.
         instructions: The number of each instruction.
         choose: Says which operators the next session of this thread knows; see operator.c.
+        product_width: How many columns of a matrix there are in a panel, as matmul.h has it; 0
+            where products of matrices are not quicker than ONNX Runtime's.
     """
 
     path: str
     instructions: dict[Instruction, int]
     choose: Callable[[int], object]
+    product_width: int
 
     def registration(self, *, programs_alone: bool) -> Callable[[Any], None]:
         """What makes a session know the operators.
@@ -129,7 +132,7 @@ def _library_or_reason() -> Library | tuple[object, int]:
         loaded = ctypes.CDLL(str(path))
         ask, works, _ = loaded.instruction_at, loaded.kernels_work, loaded.RegisterCustomOps
         version = loaded.format_of_programs()
-        choose = loaded.register_only_programs
+        choose, width = loaded.register_only_programs, loaded.quick_products()
     except (OSError, AttributeError) as e:  # of another machine, or of another version
         return e, logging.WARNING
     if version != FORMAT:
@@ -147,4 +150,4 @@ def _library_or_reason() -> Library | tuple[object, int]:
     while ask(len(found), ctypes.byref(name), types):
         operands = tuple(t for t in types[1:] if t)
         found[(name.value or b"").decode(), types[0], operands] = len(found)
-    return Library(str(path), found, choose)
+    return Library(str(path), found, choose, width)

@@ -1,8 +1,8 @@
 #include "lstm.h"
+#include "memory.h"
 #include "tiles.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "functions.inc"
@@ -183,15 +183,6 @@ static int run_parts(const Division *division, i64 steps, void (*part)(void *, s
   return 0;
 }
 
-/* Memory of ``numbers`` for ``free``, and in it the first place where a line of the cache begins: vectors
-   that lie in two lines are read twice. */
-static f32 *memory(i64 numbers, f32 **lines) {
-  enum { LINE = 64 };
-  void *made = malloc((size_t)numbers * sizeof(f32) + LINE);
-  *lines = (f32 *)(((uintptr_t)made + LINE - 1) / LINE * LINE);
-  return made;
-}
-
 /* A row of the batch before the first step, of a tensor or of zeros. */
 static const f32 *row_of(const f32 *tensor, const f32 *zeros, i64 row, i64 length) {
   return tensor ? tensor + row * length : zeros;
@@ -231,7 +222,7 @@ static void project(const Forward *does, const Part *part, i64 step, i64 steps) 
         const i64 at = (step + (row + i) / height) * of->batch + part->first + (row + i) % height;
         from[i] = of->x + at * of->inputs, to[i] = gates + at * GATES * of->units;
       }
-      tiles->tile[count](from, &nothing, 1, of->inputs, panel, to, (int)part->n, 0);
+      packed_tile(tiles, count, from, &nothing, 1, of->inputs, panel, to, (int)part->n, 0);
     }
   }
 }
@@ -257,7 +248,7 @@ static void step_forward(const Forward *does, const Part *part, i64 step) {
                        : row_of(of->h, does->division.zeros, row + i, units);
         to[i] = add[row + i - part->first][gate];
       }
-      tiles->tile[count](from, &nothing, 1, units, panel, to, (int)part->n, 0);
+      packed_tile(tiles, count, from, &nothing, 1, units, panel, to, (int)part->n, 0);
     }
   }
   cells->open_gates(&at, (const f32(*)[GATES][MAX_COLUMNS])add);
@@ -304,14 +295,14 @@ int lstm(const Lstm *of, const LstmResults *to, const Host *host) {
   if (of->batch == 0 || of->units == 0) return 0;
   does.chunk = parts_of(MAX_ROWS, smaller(of->batch, MAX_ROWS));
   const i64 w_numbers = panels * width * (1 + of->inputs);
-  f32 *w_panels;
-  f32 *made = memory(w_numbers + panels * width * (1 + of->units) + of->units, &w_panels);
-  if (!made) return -1;
+  f32 *w_panels =
+      numbers_in_lines((size_t)(w_numbers + panels * width * (1 + of->units) + of->units));
+  if (!w_panels) return -1;
   f32 *r_panels = w_panels + w_numbers, *zeros = r_panels + panels * width * (1 + of->units);
   memset(zeros, 0, (size_t)of->units * sizeof *zeros);
   does.w_panels = w_panels, does.r_panels = r_panels, does.division.zeros = zeros;
   const int failed = run_forward(&does, w_panels, r_panels, host);
-  free(made);
+  free_lines(w_panels);
   return failed;
 }
 
@@ -338,10 +329,9 @@ static void pull_back(const Backward *does, const Part *part, i64 row, i64 count
     return;
   }
   for (i64 i = 0; i < count; i++) from[i] = does->to->da + (next * of->batch + row + i) * inner;
-  does->division.tiles->tile[count](
-      from, &nothing, 1, inner,
-      does->panels + part->block * (1 + inner) * does->division.tiles->columns, to, (int)part->n,
-      0);
+  packed_tile(does->division.tiles, count, from, &nothing, 1, inner,
+              does->panels + part->block * (1 + inner) * does->division.tiles->columns, to,
+              (int)part->n, 0);
 }
 
 static void part_backward(void *data, size_t index) {
@@ -381,9 +371,8 @@ int lstm_gradient(const Lstm *of, const LstmKept *kept, const LstmSlopes *to,
   const i64 units = of->units, width = does.division.tiles->columns;
   const i64 panels = does.division.blocks;
   if (of->batch == 0 || units == 0) return 0;
-  f32 *begin;
-  f32 *made = memory(panels * width * (1 + GATES * units) + units, &begin);
-  if (!made) return -1;
+  f32 *begin = numbers_in_lines((size_t)(panels * width * (1 + GATES * units) + units));
+  if (!begin) return -1;
   f32 *zeros = begin + panels * width * (1 + GATES * units);
   memset(zeros, 0, (size_t)units * sizeof *zeros);
   does.panels = begin, does.division.zeros = zeros;
@@ -392,6 +381,6 @@ int lstm_gradient(const Lstm *of, const LstmKept *kept, const LstmSlopes *to,
   int failed = host->in_parallel(host->context, pack, (size_t)panels, &r);
   for (does.step = of->time - 1; does.step >= -1 && !failed; does.step--)
     failed = run_parts(&does.division, 1, part_backward, &does, host);
-  free(made);
+  free_lines(begin);
   return failed;
 }

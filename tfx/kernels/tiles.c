@@ -66,3 +66,5 @@ const Tiles *best_tiles(void) {
   return &tiles_plain;
 #endif
 }
+
+int tiles_are_wide(void) { return IS_X86; }

@@ -12,27 +12,36 @@ enum { MAX_ROWS = 12, MAX_COLUMNS = 32 };
 #define IN_A_ROW 128
 #endif
 
-/* See ``TILE_OF`` and ``SUMS_OF`` in tiles.inc. */
-typedef void (*Tile)(const f32 *const *rows, const i64 *runs, i64 count, i64 length,
-                     const f32 *panel, f32 *const *to, int columns, int positive);
-typedef void (*Sums)(const i64 *offsets, const f32 *x, i64 x_line, i64 x_step, const f32 *dy,
-                     i64 lines, i64 positions, f32 *to, i64 to_step, int columns);
+/* See ``TILE_OF`` in tiles.inc. */
+typedef void (*Tile)(const f32 *const *rows, const i64 *runs, i64 count, i64 length, i64 apart,
+                     const f32 *first, const f32 *panel, i64 step, f32 *const *to, int columns,
+                     int positive);
 
-/* Functions by the number of rows, for some numbers. */
+/* Functions by the number of rows, for some numbers of them. */
 typedef struct {
   int rows, columns;
   Tile tile[MAX_ROWS + 1];
-  Sums sums[MAX_ROWS + 1];
 } Tiles;
 
 /* Those for the processor at hand. */
 const Tiles *best_tiles(void);
+
+/* Whether they are of vectors that were compared with what others have for the processor. */
+int tiles_are_wide(void);
 
 /* As many of the rows that are left as there is a function for. */
 static inline int rows_at_once(const Tiles *tiles, i64 left) {
   int count = left < tiles->rows ? (int)left : tiles->rows;
   while (!tiles->tile[count]) count--;
   return count;
+}
+
+/* The tile of a panel in front of whose rows its first row stands. */
+static inline void packed_tile(const Tiles *tiles, i64 count, const f32 *const *rows, const i64 *runs,
+                               i64 run_count, i64 length, const f32 *panel, f32 *const *to,
+                               int columns, int positive) {
+  tiles->tile[count](rows, runs, run_count, length, 1, panel, panel + tiles->columns, tiles->columns, to,
+                     columns, positive);
 }
 
 static inline i64 parts_of(i64 whole, i64 part) { return (whole + part - 1) / part; }

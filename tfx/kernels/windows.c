@@ -1,4 +1,5 @@
 #include "windows.h"
+#include "memory.h"
 #include "numbers.h"
 #include "tiles.h"
 
@@ -195,8 +196,8 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
         from[i] = seen + r * window->strides[0] * does->pieces.line + c * step;
         to[i] = y + r * does->y_row + c * does->y_column + column;
       }
-      tiles->tile[count](from, does->runs, does->run_count, does->run_length, by, to, columns,
-                         does->positive);
+      packed_tile(tiles, count, from, does->runs, does->run_count, does->run_length, by, to, columns,
+                  does->positive);
     }
   }
 }
@@ -204,7 +205,7 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
 static void convolve_part(void *data, size_t index) {
   Convolving *does = data;
   size_t numbers = piece_numbers(&does->pieces);
-  f32 *copy = malloc((numbers ? numbers : 1) * sizeof(f32));
+  f32 *copy = numbers_in_lines(numbers);
   if (!copy) {
     does->failed = 1;
     return;
@@ -213,7 +214,7 @@ static void convolve_part(void *data, size_t index) {
   for (i64 item = does->items * part / does->parts;
        item < does->items * (part + 1) / does->parts; item++)
     convolve_piece(does, item, copy);
-  free(copy);
+  free_lines(copy);
 }
 
 /* The filter is packed into ``panels``; y lies as ``steps`` say: from an image, a row and a column to the next. */
@@ -249,10 +250,10 @@ static int convolve_packed(const Convolution *is, const f32 *x, const f32 *panel
 static int pack(Packing *packing, const Host *host) {
   const i64 panels = parts_of(packing->columns, packing->width);
   size_t numbers = (size_t)((1 + packing->inner) * panels * packing->width);
-  packing->to = malloc((numbers ? numbers : 1) * sizeof(f32));
+  packing->to = numbers_in_lines(numbers);
   if (!packing->to) return -1;
   int failed = host->in_parallel(host->context, pack_panel, (size_t)panels, packing);
-  if (failed) free(packing->to);
+  if (failed) free_lines(packing->to);
   return failed;
 }
 
@@ -284,7 +285,7 @@ int convolve(const Convolution *does, const f32 *x, const f32 *w, const f32 *bia
   if (failed) return failed;
   const i64 steps[3] = {place_numbers(&flat), flat.counts[1] * does->filters, does->filters};
   failed = convolve_packed(&flat, x, packing.to, y, steps, positive, host);
-  free(packing.to);
+  free_lines(packing.to);
   return failed;
 }
 
@@ -354,7 +355,7 @@ static int gradient_of_phase(const Convolution *does, const Phase phases[2], con
     steps[1] = flat.counts[1] * flat.filters;
   }
   failed = convolve_packed(&flat, dy, packing.to, dx, steps, 0, host);
-  free(packing.to);
+  free_lines(packing.to);
   return failed;
 }
 
@@ -400,6 +401,7 @@ typedef struct {
       sums; /* a result of each part, one behind the other; NULL if the parts are of one result */
   i64 inner, per_image, groups, parts;
   const i64 *offsets; /* of what each row of the result is multiplied with */
+  i64 lines[2 * IN_A_ROW + 1]; /* where rows of the image begin that windows see */
   atomic_int failed;
 } Summing;
 
@@ -420,7 +422,6 @@ static void sum_piece(const Summing *does, const Share *share, i64 at, f32 *copy
   i64 rows = smaller(does->pieces.rows, is->counts[0] - row), places = rows * is->counts[1];
   const f32 *seen = piece_at(&does->pieces, does->x + image * image_numbers(is), row, copy);
   const f32 *dy = does->dy + image * place_numbers(is) + row * is->counts[1] * is->filters;
-  const i64 line = is->window.strides[0] * does->pieces.line;
   const i64 step = is->window.strides[1] * is->channels;
   /* So many places are added in a row: a part of a line, or some lines. */
   const i64 length = smaller(is->counts[1], 2 * IN_A_ROW), lines = 2 * IN_A_ROW / length;
@@ -438,13 +439,17 @@ static void sum_piece(const Summing *does, const Share *share, i64 at, f32 *copy
     }
     for (i64 k = share->rows[0], count; k < share->rows[1]; k += count) {
       count = rows_at_once(tiles, share->rows[1] - k);
-      f32 *to = share->to + k * is->filters + panel * width;
+      f32 *to[MAX_ROWS];
+      for (i64 i = 0; i < count; i++) to[i] = share->to + (k + i) * is->filters + panel * width;
       for (i64 r = 0; r < rows; r += lines)
-        for (i64 c = 0; c < is->counts[1]; c += length)
-          tiles->sums[count](does->offsets + k, seen + r * line + c * step, line, step,
-                             by + (r * is->counts[1] + c) * width, smaller(lines, rows - r),
-                             smaller(length, is->counts[1] - c), to, is->filters,
-                             (int)columns);
+        for (i64 c = 0; c < is->counts[1]; c += length) {
+          const f32 *from[MAX_ROWS];
+          for (i64 i = 0; i < count; i++)
+            from[i] = seen + r * does->lines[1] + c * step + does->offsets[k + i];
+          tiles->tile[count](from, does->lines, smaller(lines, rows - r),
+                             smaller(length, is->counts[1] - c), step, NULL,
+                             by + (r * is->counts[1] + c) * width, width, to, (int)columns, 0);
+        }
     }
   }
 }
@@ -469,19 +474,19 @@ static void sum_part(void *data, size_t index) {
   i64 columns = smaller(share.panels[1] * tiles->columns, is->filters) - column;
   for (i64 k = share.rows[0]; k < share.rows[1]; k++)
     memset(share.to + k * is->filters + column, 0, (size_t)columns * sizeof(f32));
-  size_t piece = piece_numbers(&does->pieces);
+  size_t piece = (size_t)in_whole_lines((i64)piece_numbers(&does->pieces));
   size_t gradients = is->filters == tiles->columns
                          ? 0
                          : (size_t)((share.panels[1] - share.panels[0]) * does->pieces.rows *
                                     is->counts[1] * tiles->columns);
-  f32 *copy = malloc((piece + gradients + 1) * sizeof(f32));
+  f32 *copy = numbers_in_lines(piece + gradients);
   if (!copy) {
     does->failed = 1;
     return;
   }
   for (i64 at = begin; at < end; at++)
     sum_piece(does, &share, at, copy, gradients ? copy + piece : NULL);
-  free(copy);
+  free_lines(copy);
 }
 
 /* A stretch of the result from those of the parts. */
@@ -518,6 +523,8 @@ int filter_gradient(const Convolution *given, const f32 *x, const f32 *dy, f32 *
     offsets[k] = tap / window->taps[1] * window->dilations[0] * does.pieces.line +
                  tap % window->taps[1] * window->dilations[1] * is.channels + k % is.channels;
   }
+  for (i64 i = 0; i <= 2 * IN_A_ROW; i++)
+    does.lines[i] = i * is.window.strides[0] * does.pieces.line;
   does.inner = inner;
   does.offsets = offsets;
   does.per_image = parts_of(is.counts[0], does.pieces.rows);
@@ -528,7 +535,7 @@ int filter_gradient(const Convolution *given, const f32 *x, const f32 *dy, f32 *
   i64 pieces = is.batch * does.per_image;
   if (numbers > 0 && numbers <= SMALL_RESULT && pieces >= LEAST_PIECES) {
     does.parts = smaller(FEW_PARTS, pieces);
-    does.sums = malloc((size_t)(does.parts * numbers) * sizeof(f32));
+    does.sums = numbers_in_lines((size_t)(does.parts * numbers));
     if (!does.sums) does.failed = 1;
   }
   int failed = 0;
@@ -537,7 +544,7 @@ int filter_gradient(const Convolution *given, const f32 *x, const f32 *dy, f32 *
   if (!failed && !does.failed && does.sums)
     failed = host->in_parallel(host->context, add_stretch, (size_t)parts_of(numbers, STRETCH),
                                &does);
-  free(does.sums);
+  free_lines(does.sums);
   free(offsets);
   return failed ? failed : does.failed ? -1 : 0;
 }

@@ -56,7 +56,15 @@ def test_many_random_programs_stay_in_their_tensors(fuzzer, seed):
 
 
 @pytest.mark.parametrize(
-    "name", ["windows_check", "sums_check", "lstm_check", "softmax_check", "attention_check"]
+    "name",
+    [
+        "windows_check",
+        "sums_check",
+        "lstm_check",
+        "softmax_check",
+        "attention_check",
+        "matmul_check",
+    ],
 )
 @pytest.mark.parametrize("count", [2_000, pytest.param(200_000, marks=pytest.mark.proof)])
 def test_random_tensors_are_not_left_and_results_are_right(name, count, tmp_path):

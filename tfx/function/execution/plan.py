@@ -24,6 +24,7 @@ from tfx.graph.fusion.elementwise import fused_operators, fused_plan, runs_progr
 from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.fusion.made_of import Fusion, fusion_of
 from tfx.graph.ir import Graph, Value
+from tfx.graph.passes.dead_code import used_values
 from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.hoist_constants import hoist_constants
 from tfx.graph.passes.pipeline import prepare, tune_for_cpu
@@ -184,7 +185,11 @@ class Plan(RunsTensors):
             and v.const.nbytes > _INLINE_LIMIT
             and not v.const.dtype.hasobject
         }
+        # Weights that a pass has brought into another order are not needed as they were.
+        used = {id(v) for node in ready.nodes for v in used_values(node)}
+        used.update(map(id, ready.outputs))
         values = {**self.frozen, **shared}
+        needed = [id(v) in used for v in values]
         stand_ins = {v: _external(raw, i) for i, (v, raw) in enumerate(values.items())}
         model = to_model(
             ready,
@@ -193,12 +198,16 @@ class Plan(RunsTensors):
             initializers=stand_ins,
         )
         # Constants of called graphs can have equal names, which the model made unique.
-        raw_values = list(values.values())
-        given = {
-            t.name: raw_values[int(t.external_data[0].value)]
-            for t in model.graph.initializer
-            if t.external_data
-        }
+        raw_values, kept, given = list(values.values()), [], {}
+        for tensor in model.graph.initializer:
+            index = int(tensor.external_data[0].value) if tensor.external_data else None
+            if index is None or needed[index]:
+                kept.append(tensor)
+            if index is not None and needed[index]:
+                given[tensor.name] = raw_values[index]
+        if len(kept) < len(model.graph.initializer):
+            del model.graph.initializer[:]
+            model.graph.initializer.extend(kept)
         serialized = model.SerializeToString()
         return Session(
             serialized,

@@ -14,26 +14,27 @@ from tfx.core.errors import InternalError
 from tfx.graph.ir import Graph, Value
 from tfx.graph.kernels.cuda_forms import use_cuda_forms
 from tfx.graph.kernels.legalize import legalize
-from tfx.graph.passes.attention_kernels import use_attention_kernels
-from tfx.graph.passes.channels_last import use_channels_last_kernels
 from tfx.graph.passes.claims import EVERYTHING, NOTHING, Claim, check_claims
 from tfx.graph.passes.common_subexpressions import eliminate_common
-from tfx.graph.passes.convolution_ends import end_convolutions
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.passes.dead_state import remove_dead_state
 from tfx.graph.passes.fold_branches import fold_branches
 from tfx.graph.passes.fold_constants import fold_constants
 from tfx.graph.passes.gemm_transposes import share_transposes
 from tfx.graph.passes.half_precision import use_half_precision
+from tfx.graph.passes.kernel_operators.attention import use_attention_kernels
+from tfx.graph.passes.kernel_operators.channels_last import use_channels_last_kernels
+from tfx.graph.passes.kernel_operators.convolution_ends import end_convolutions
+from tfx.graph.passes.kernel_operators.lstm import use_lstm_kernels
+from tfx.graph.passes.kernel_operators.products import use_product_kernels
+from tfx.graph.passes.kernel_operators.softmax import use_softmax_kernels
+from tfx.graph.passes.kernel_operators.sums import use_sum_kernels
 from tfx.graph.passes.limit_call_depth import limit_call_depth
 from tfx.graph.passes.loops_to_scans import scan_loops
-from tfx.graph.passes.lstm_kernels import use_lstm_kernels
 from tfx.graph.passes.quick_kernels import choose_quick_kernels
 from tfx.graph.passes.remove_copies import remove_copies
 from tfx.graph.passes.sink_expands import sink_expands
 from tfx.graph.passes.sink_transposes import sink_transposes
-from tfx.graph.passes.softmax_kernels import use_softmax_kernels
-from tfx.graph.passes.sum_kernels import use_sum_kernels
 from tfx.graph.summary import PassEffect, count_nodes
 from tfx.graph.verify import ENABLED, verify
 from tfx.runtime.values import RawValue
@@ -235,6 +236,11 @@ PREPARE = Pipeline(
         Pass(
             "attention kernels",
             lambda g, o: _cleaned(use_attention_kernels(g), g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS}),
+        ),
+        Pass(
+            "product kernels",
+            lambda g, o: _cleaned(use_product_kernels(g, o.known), g) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
         ),
         Pass(

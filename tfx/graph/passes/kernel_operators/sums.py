@@ -16,7 +16,7 @@ import math
 import numpy as np
 
 from tfx.graph.ir import ADD_ROWS, COLUMN_SUM, ROW_SUM, Graph, Node, Value
-from tfx.graph.passes.long_sums import LongSum, staged_sum
+from tfx.graph.passes.long_sums import LongSum, long_sum, staged_sum
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
 from tfx.graph.tags import Mark
@@ -25,12 +25,14 @@ from tfx.kernels.programs import MAX_RANK
 _FLOAT, _INT32, _INT64 = 1, 6, 7
 # Fewer elements are a part of a program. One column is a vector, more are no channels.
 _FEWEST, _FEWEST_COLUMNS, _MOST_COLUMNS = 1 << 14, 2, 1 << 12
+# What else there are kernels for.
+_OTHERS = ("ReduceSum", "ReduceMean", "ScatterElements")
 
 
 def use_sum_kernels(graph: Graph) -> Graph:
     """A copy of the graph, bodies and callees included, with ``ColumnSum`` and ``RowSum`` nodes."""
     nodes = (node for g in (graph, *graph.subgraphs()) for node in g.nodes)
-    found = any(n.tag is Mark.PART_OF_SUM or n.op == "ScatterElements" for n in nodes)
+    found = any(n.tag is Mark.PART_OF_SUM or n.op in _OTHERS for n in nodes)
     return _Sums().run(graph) if found else graph
 
 
@@ -44,9 +46,11 @@ class _Sums(PatternRewriter):
             values = tuple(map(self.value, rows))
             out.nodes.append(Node(ADD_ROWS, values, attrs, node.name, node.source, node.outputs))
             return
-        found = staged_sum(node, self.made)
+        staged = staged_sum(node, self.made)
+        # What is not long is the same by either kernel, and ours is quicker at columns.
+        found = staged or (long_sum(node, self.made) if node.tag is None else None)
         of_columns = found is not None and _is_of_columns(found)
-        if found is None or not (of_columns or _is_of_rows(found)):
+        if found is None or not (of_columns or (staged is not None and _is_of_rows(found))):
             super().rewrite(node, self.with_source_of_shape(node, inputs), out)
             return
         rank = len(found.x.shape or ())

@@ -29,7 +29,7 @@ from tfx.graph.ir import (
 )
 from tfx.graph.makers import Makers
 from tfx.graph.passes.dead_code import used_values
-from tfx.graph.passes.softmax_kernels import plain_softmax
+from tfx.graph.passes.kernel_operators.softmax import plain_softmax
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.tags import Mark
 from tfx.graph.tensor_views import Order, View, adds_axis, turned, turns, view_of

@@ -1,0 +1,1 @@
+"""What becomes an operator of our kernels' library, in plans for the CPU of this machine."""
