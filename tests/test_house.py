@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import ast
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Iterator
+
+import pytest
 
 from tests import source_tree
 from tfx.graph import schema
 from tfx.graph.traits import operators
 
 MOST_FILES = 30
+# What stands beside the README.
+ROOT_FOLDERS = {".ci", "bench", "cli", "docs", "exporters", "loaders", "model_zoo", "tests", "tfx"}
+ROOT_FOLDERS |= {"tools"}
+ROOT_FILES = {".clang-format", ".gitignore", "CHANGELOG.md", "LICENSE", "MANIFEST.in", "Makefile"}
+ROOT_FILES |= {"README.md", "conftest.py", "keras_tfx.py", "pyproject.toml", "setup.py"}
 # Names of operators that mean something to one file alone.
 MOST_SETS = 5
 # Lines of which the type checker is told to look away.
@@ -21,6 +30,16 @@ def test_a_folder_has_few_files() -> None:
     counts = Counter(path.parent for path in source_tree.modules().values())
     full = {str(folder): n for folder, n in counts.items() if n > MOST_FILES + 1}
     assert not full, "divide these by subject"
+
+
+def test_the_root_holds_what_is_known() -> None:
+    if shutil.which("git") is None or not (source_tree.ROOT / ".git").exists():
+        pytest.skip("only git tells what is left out of a checkout on purpose")
+    asked = ["git", "ls-files", "--cached", "--others", "--exclude-standard"]
+    listed = subprocess.run(asked, cwd=source_tree.ROOT, capture_output=True, text=True, check=True)
+    present = {line.partition("/")[0] for line in listed.stdout.splitlines()}
+    unknown = present - ROOT_FOLDERS - ROOT_FILES
+    assert not unknown, "what wrote these here? Examples and tests write to a temporary folder"
 
 
 def _collections_of_operators() -> Iterator[str]:

@@ -12,16 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from tests import source_tree
+from tests import documents, source_tree
+from tests.documents import blocks
 from tfx.cli import main
 from tfx.cli.app import app
 
 DOCUMENTS = ("README.md", *sorted(f"docs/{p.name}" for p in source_tree.ROOT.glob("docs/*.md")))
-
-
-def blocks(document: str, language: str) -> list[str]:
-    text = (source_tree.ROOT / document).read_text(encoding="utf-8")
-    return re.findall(rf"^```{language}\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
 
 
 def command_lines(text: str) -> list[str]:
@@ -33,7 +29,7 @@ def command_lines(text: str) -> list[str]:
 def run(program: str) -> str:
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(program, "document", "exec"), {"__name__": "document"})
+        documents.run(program)
     return printed.getvalue()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,16 +11,15 @@ import pytest
 from click.testing import CliRunner
 
 import tfx as tf
-from tests import source_tree
+from tests import documents
 from tfx.framework import rules
 from tfx.ops.common import batching
 
 
 def run(page: str) -> dict[str, Any]:
-    text = (source_tree.ROOT / "docs" / page).read_text(encoding="utf-8")
     names: dict[str, Any] = {"__name__": "example"}
-    for block in re.findall(r"```python\n(.*?)```", text, re.DOTALL):
-        exec(compile(block, page, "exec"), names)
+    for block in documents.blocks(f"docs/{page}", "python"):
+        documents.run(block, names)
     return names
 
 

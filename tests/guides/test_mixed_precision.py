@@ -4,25 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
-from pathlib import Path
+from typing import Any
 
 import tfx as tf
-
-PAGE = Path(__file__).parents[2] / "docs" / "mixed-precision.md"
+from tests import documents
 
 
 def test_the_page() -> None:
     printed = io.StringIO()
-    space = {"__name__": "page"}
-    blocks = re.findall(
-        r"^```python\n(.*?)^```$", PAGE.read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
+    names: dict[str, Any] = {"__name__": "page"}
     try:
         with contextlib.redirect_stdout(printed):
-            for number, block in enumerate(blocks):
-                name = f"block{number}"
-                exec(compile(block, name, "exec"), space)
+            for block in documents.blocks("docs/mixed-precision.md", "python"):
+                documents.run(block, names)
     finally:
         tf.mixed_precision.set_global_policy("float32")
     assert printed.getvalue().splitlines() == [

@@ -7,7 +7,6 @@ import copy
 import io
 import os
 import pickle
-import re
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-from tests import source_tree
+from tests import documents
 from tfx import loaders as tf_loaders
 from tfx.core.errors import InvalidArgumentError, PermissionDeniedError, UnimplementedError
 from tfx.exporters import (
@@ -368,12 +367,11 @@ def test_other_mistakes() -> None:
 
 
 def test_the_guide_s_program_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = (source_tree.ROOT / "docs/models-in.md").read_text(encoding="utf-8")
-    (program,) = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    (program,) = documents.blocks("docs/models-in.md", "python")
     monkeypatch.chdir(tmp_path)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        exec(compile(program, "models-in.md", "exec"), {"__name__": "document"})
+        documents.run(program)
     assert printed.getvalue().startswith("['encode', 'encode_train', 'serving_default', 'train']")
     assert {*tf.saved_model.load("trained").signatures} >= {"train", "encode"}
 
