@@ -4,8 +4,7 @@
 
    Arguments: the seed, and how many. */
 
-static int allows_avx512 = 1;
-#define HAS_AVX512 (allows_avx512 && __builtin_cpu_supports("avx512f"))
+#include "checking.h"
 
 /* Few queries in several blocks and parts. */
 #define QUERIES 5
@@ -30,9 +29,6 @@ static int allows_avx512 = 1;
 #undef BLOCK
 #undef PART
 
-#include <stdio.h>
-#include <stdlib.h>
-
 static long allocations, fails_at; /* 0: none fails */
 
 static void *perhaps(size_t bytes) {
@@ -42,30 +38,6 @@ static void *perhaps(size_t bytes) {
 #define malloc perhaps
 #include "attention.c"
 #undef malloc
-
-static i64 below(i64 n) { return rand() % n; }
-
-static int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
-                      void *data) {
-  (void)context;
-  for (size_t i = count; i-- > 0;) part(data, i);
-  return 0;
-}
-
-static int ends(void *context, void (*part)(void *data, size_t index), size_t count, void *data) {
-  (void)context, (void)part, (void)count, (void)data;
-  return 3;
-}
-
-static const Host host = {NULL, one_by_one, NULL}, failing = {NULL, ends, NULL};
-
-static f32 number(void) { return 2 * (f32)rand() / (f32)RAND_MAX - 1; }
-
-static void *space(i64 bytes) {
-  void *made = malloc((size_t)bytes);
-  if (!made && bytes) exit(2);
-  return made;
-}
 
 /* --- tensors in any arrangement ----------------------------------------------------------------------- */
 
@@ -244,7 +216,7 @@ static int is_wrong_row(const Case *of, i64 head, i64 i, int is_gradient) {
   return 1;
 }
 
-static int differ(const char *what, const Case *of, const Arranged *found, const f64 *expected) {
+static int results_differ(const char *what, const Case *of, const Arranged *found, const f64 *expected) {
   const i64 rows = found->sizes[found->rank - 2], columns = found->sizes[found->rank - 1];
   for (i64 head = 0; head < of->heads; head++)
     for (i64 i = 0; i < rows; i++)
@@ -294,14 +266,14 @@ static int is_wrong_failure(const Case *of, int is_gradient) {
   const Arranged *to = of->to;
   const int works = of->heads != 0;
   for (int turn = 0; turn < 2; turn++) {
-    const Host *by = turn ? &host : &failing;
+    const Host *by = turn ? &plain : &failing;
     if (turn) allocations = 0, fails_at = 1;
     const int found =
         is_gradient ? attention_gradient(&of->does, of->kept, &of->dy.spread, &to[1].spread,
                                          &to[2].spread, &to[3].spread, by)
                     : attention(&of->does, &to[0].spread, of->kept, by);
     fails_at = 0;
-    if (found != (!works ? 0 : turn ? -1 : 3)) return 1;
+    if (found != (!works ? 0 : turn ? -1 : FAILURE)) return 1;
   }
   return 0;
 }
@@ -310,26 +282,20 @@ static int is_wrong(Case *of, int is_gradient) {
   const i64 width = of->does.width, size = of->does.size;
   Arranged *to = of->to;
   int wrong = !below(8) && is_wrong_failure(of, 0);
-  wrong |= attention(&of->does, &to[0].spread, of->kept, &host);
+  wrong |= attention(&of->does, &to[0].spread, of->kept, &plain);
   for (i64 head = 0; head < of->heads; head++)
     for (i64 i = 0; i < of->queries && !wrong; i++) wrong = is_wrong_row(of, head, i, is_gradient);
-  wrong = wrong || differ("attention", of, &to[0], of->y);
+  wrong = wrong || results_differ("attention", of, &to[0], of->y);
   if (!is_gradient || wrong) return wrong;
   some_results(to + 1, 3, of->queries == of->keys && width == size && below(2));
   wrong = !below(8) && is_wrong_failure(of, 1);
   wrong |= attention_gradient(&of->does, of->kept, &of->dy.spread, &to[1].spread, &to[2].spread,
-                              &to[3].spread, &host);
-  wrong = wrong || differ("queries", of, &to[1], of->dq) || differ("keys", of, &to[2], of->dk) ||
-          differ("values", of, &to[3], of->dv);
+                              &to[3].spread, &plain);
+  wrong = wrong || results_differ("queries", of, &to[1], of->dq) || results_differ("keys", of, &to[2], of->dk) ||
+          results_differ("values", of, &to[3], of->dv);
   for (int i = 1; i < 4; i++)
     if (i == 1 || to[i].memory != to[1].memory) free(to[i].memory);
   return wrong;
-}
-
-static f64 *zeros(i64 count) {
-  f64 *made = calloc((size_t)count + 1, sizeof *made);
-  if (!made) exit(2);
-  return made;
 }
 
 static int is_wrong_case(void) {
@@ -371,14 +337,4 @@ static int is_wrong_case(void) {
   return wrong;
 }
 
-int main(int argc, char **argv) {
-  if (argc != 3) return 2;
-  srand((unsigned)strtoul(argv[1], NULL, 10));
-  const long count = strtol(argv[2], NULL, 10);
-  for (long i = 0; i < count; i++) {
-    allows_avx512 = rand() % 2;
-    if (is_wrong_case()) return 1;
-  }
-  printf("%ld\n", count);
-  return 0;
-}
+int main(int argc, char **argv) { return try_cases(argc, argv, is_wrong_case); }

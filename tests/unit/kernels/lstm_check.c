@@ -3,8 +3,7 @@
 
    Arguments: the seed, and how many. */
 
-static int allows_avx512 = 1;
-#define HAS_AVX512 (allows_avx512 && __builtin_cpu_supports("avx512f"))
+#include "checking.h"
 
 /* Batches in several parts, which are run as threads run them even if they are small. */
 #define ROWS_OF_PART 3
@@ -15,39 +14,7 @@ static int allows_avx512 = 1;
 
 #include "lstm.c"
 
-#include <stdio.h>
-
-static int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
-                      void *data) {
-  (void)context;
-  for (size_t i = count; i-- > 0;) part(data, i);
-  return 0;
-}
-
-static f32 *numbers(i64 count) {
-  f32 *made = malloc((size_t)count * sizeof *made);
-  if (!made && count) exit(2);
-  for (i64 i = 0; i < count; i++) made[i] = 2 * (f32)rand() / (f32)RAND_MAX - 1;
-  return made;
-}
-
 static f32 *perhaps(i64 count) { return rand() % 2 ? numbers(count) : NULL; }
-
-static int differ(const char *what, const f32 *found, const f64 *expected, i64 count) {
-  for (i64 i = 0; i < count; i++)
-    if (!(fabs((f64)found[i] - expected[i]) <= 1e-4 * (1 + fabs(expected[i])))) {
-      fprintf(stderr, "%s: %g instead of %g at %lld of %lld\n", what, (f64)found[i], expected[i],
-              (long long)i, (long long)count);
-      return 1;
-    }
-  return 0;
-}
-
-static f64 *zeros(i64 count) {
-  f64 *made = calloc((size_t)count + 1, sizeof *made);
-  if (!made) exit(2);
-  return made;
-}
 
 static f64 at(const f32 *tensor, i64 place) { return tensor ? (f64)tensor[place] : 0; }
 
@@ -109,7 +76,7 @@ static void backwards(const Lstm *of, const Expected *found, const f32 *dy, f64 
     }
 }
 
-static int is_wrong(const Lstm *of, const Host *host) {
+static int is_wrong(const Lstm *of) {
   const i64 rows = of->time * of->batch, u = of->units, state = of->batch * u;
   f32 *y = numbers(rows * u), *last_h = numbers(state), *last_c = numbers(state);
   f32 *gates = numbers(rows * GATES * u), *cells = numbers(rows * u);
@@ -119,7 +86,7 @@ static int is_wrong(const Lstm *of, const Host *host) {
   const Expected wanted = {zeros(rows * u), zeros(rows * u), zeros(rows * GATES * u)};
   f64 *da = zeros(rows * GATES * u), *h = zeros(state), *c = zeros(state);
   const LstmResults to = {y, last_h, last_c, gates, cells};
-  int wrong = lstm(of, &to, host);
+  int wrong = lstm(of, &to, &plain);
   forwards(of, &wanted);
   wrong |= differ("states", y, wanted.y, rows * u) ||
            differ("cells", cells, wanted.cells, rows * u) ||
@@ -132,14 +99,14 @@ static int is_wrong(const Lstm *of, const Host *host) {
   Lstm known = *of;
   known.states = y;
   const LstmResults kept_again = {.gates = again, .cells = again_cells};
-  wrong |= lstm(&known, &kept_again, host);
+  wrong |= lstm(&known, &kept_again, &plain);
   wrong |= differ("gates of known states", again, wanted.gates, rows * GATES * u) ||
            differ("cells of known states", again_cells, wanted.cells, rows * u);
   for (i64 i = 0; i < state; i++) h[i] = at(dh, i), c[i] = at(dc, i);
   backwards(of, &wanted, dy, da, h, c);
   const LstmKept kept = {gates, cells, dy, dh, dc};
   const LstmSlopes slopes = {rand() % 2 ? gates : again, dh_first, dc_first};
-  wrong |= lstm_gradient(of, &kept, &slopes, host);
+  wrong |= lstm_gradient(of, &kept, &slopes, &plain);
   wrong |= differ("gradient of gates", slopes.da, da, rows * GATES * u) ||
            differ("gradient of the first state", dh_first, h, state) ||
            differ("gradient of the first cell", dc_first, c, state);
@@ -149,22 +116,16 @@ static int is_wrong(const Lstm *of, const Host *host) {
   return wrong;
 }
 
-int main(int argc, char **argv) {
-  if (argc != 3) return 2;
-  srand((unsigned)strtoul(argv[1], NULL, 10));
-  const long count = strtol(argv[2], NULL, 10);
-  const Host host = {NULL, one_by_one, NULL};
-  for (long i = 0; i < count; i++) {
-    allows_avx512 = rand() % 2;
-    Lstm of = {.time = rand() % 6, .batch = rand() % (rand() % 3 ? 5 : 16), .inputs = rand() % 9,
-               .units = rand() % (rand() % 4 ? 9 : 70)};
-    f32 *x = numbers(of.time * of.batch * of.inputs), *w = numbers(GATES * of.units * of.inputs);
-    f32 *r = numbers(GATES * of.units * of.units), *bias = perhaps(2 * GATES * of.units);
-    f32 *h = perhaps(of.batch * of.units), *c = perhaps(of.batch * of.units);
-    of.x = x, of.w = w, of.r = r, of.bias = bias, of.h = h, of.c = c;
-    if (is_wrong(&of, &host)) return 1;
-    free(x), free(w), free(r), free(bias), free(h), free(c);
-  }
-  printf("%ld\n", count);
-  return 0;
+static int is_wrong_case(void) {
+  Lstm of = {.time = rand() % 6, .batch = rand() % (rand() % 3 ? 5 : 16), .inputs = rand() % 9,
+             .units = rand() % (rand() % 4 ? 9 : 70)};
+  f32 *x = numbers(of.time * of.batch * of.inputs), *w = numbers(GATES * of.units * of.inputs);
+  f32 *r = numbers(GATES * of.units * of.units), *bias = perhaps(2 * GATES * of.units);
+  f32 *h = perhaps(of.batch * of.units), *c = perhaps(of.batch * of.units);
+  of.x = x, of.w = w, of.r = r, of.bias = bias, of.h = h, of.c = c;
+  const int wrong = is_wrong(&of);
+  free(x), free(w), free(r), free(bias), free(h), free(c);
+  return wrong;
 }
+
+int main(int argc, char **argv) { return try_cases(argc, argv, is_wrong_case); }

@@ -3,27 +3,13 @@
 
    Arguments: the seed, and how many. */
 
-static int allows_avx512 = 1;
-#define HAS_AVX512 (allows_avx512 && __builtin_cpu_supports("avx512f"))
+#include "checking.h"
 
 /* Rows in several blocks, and few numbers in several parts. */
 #define BLOCK 64
 #define PART 100
 
 #include "softmax.c"
-
-#include <stdio.h>
-#include <stdlib.h>
-
-static int fails; /* the runtime, instead of running parts */
-
-static int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
-                      void *data) {
-  (void)context;
-  if (fails) return 7;
-  for (size_t i = count; i-- > 0;) part(data, i);
-  return 0;
-}
 
 /* A tensor that is broadcast to a box. */
 typedef struct {
@@ -33,23 +19,20 @@ typedef struct {
   void *data;
 } Operand;
 
-static f32 even(void) { return 2 * (f32)rand() / (f32)RAND_MAX - 1; }
-
 /* Scores as they are, as masks leave them, and seldom some that make all of a row NaN. */
 static f32 some_score(int is_wild) {
-  if (!is_wild) return 5 * even();
+  if (!is_wild) return 5 * number();
   static const f32 special[] = {-1e9f, -INFINITY, -3.4e38f, 3.4e38f,
                                 0.0f,  -103.9f,   INFINITY, NAN};
   const int at = rand() % 200;
-  return at < 8 ? special[at < 6 || rand() % 40 == 0 ? at : 0] : 60 * even();
+  return at < 8 ? special[at < 6 || rand() % 40 == 0 ? at : 0] : 60 * number();
 }
 
 static void fill(Operand *to, int is_bool, int is_wild) {
   to->count = 1;
   for (int axis = 0; axis < to->rank; axis++) to->count *= to->sizes[axis];
-  const size_t bytes = (size_t)to->count * (is_bool ? 1 : sizeof(f32));
-  to->data = malloc(bytes);
-  if (!to->data && bytes) exit(2);
+  const i64 bytes = to->count * (is_bool ? 1 : (i64)sizeof(f32));
+  to->data = space(bytes);
   const int often = 1 + rand() % 4;
   for (i64 i = 0; i < to->count; i++)
     if (is_bool) /* anything but 0 is true */
@@ -113,7 +96,7 @@ static f32 masked_score(const Softmax *of, const Operand *x, const Operand *mask
   return is == (of->masks == COUNTS_TRUE) ? score : of->fill;
 }
 
-static int softmax_is_wrong(const Host *host) {
+static int softmax_is_wrong(void) {
   static const f32 fills[] = {-1e9f, -INFINITY, 0.5f, -3.4e38f};
   Softmax does = {.masks = rand() % 4, .factor = 1, .fill = fills[rand() % 4]};
   does.rank = some_sizes(does.sizes);
@@ -125,13 +108,13 @@ static int softmax_is_wrong(const Host *host) {
     if (x.sizes[axis] != does.sizes[axis]) mask = narrowed(does.rank, does.sizes, 0);
   fill(&x, 0, rand() % 2), fill(&mask, does.masks != ADDED, 1);
   does.scores = spread(&x, does.rank), does.mask = spread(&mask, does.rank);
-  f32 *wanted = malloc((size_t)count * sizeof *wanted), *found = NULL;
+  f32 *wanted = space(count * (i64)sizeof *wanted), *found = NULL;
   for (i64 i = 0; i < count; i++) wanted[i] = masked_score(&does, &x, &mask, i);
   if (x.rank == does.rank && x.count == count && rand() % 2)
     found = x.data; /* over the scores */
   else
-    found = malloc((size_t)count * sizeof *found);
-  int wrong = softmax(&does, found, host) != 0;
+    found = space(count * (i64)sizeof *found);
+  int wrong = softmax(&does, found, &plain) != 0;
   for (i64 row = 0; n && row < count / n && !wrong; row++) {
     const f32 *of = wanted + row * n;
     f32 most = -INFINITY;
@@ -149,8 +132,8 @@ static int softmax_is_wrong(const Host *host) {
   return wrong;
 }
 
-static int gradient_is_wrong(const Host *host) {
-  SoftmaxSlope does = {.masks = rand() % 3, .scales = rand() % 3, .scale = 1 + 4 * even()};
+static int gradient_is_wrong(void) {
+  SoftmaxSlope does = {.masks = rand() % 3, .scales = rand() % 3, .scale = 1 + 4 * number()};
   does.rank = some_sizes(does.sizes);
   const i64 n = does.sizes[does.rank - 1], count = elements(does.sizes, does.rank);
   Operand y = narrowed(does.rank, does.sizes, 0), dy = y, same = y;
@@ -159,8 +142,8 @@ static int gradient_is_wrong(const Host *host) {
   memcpy(same.data, dy.data, (size_t)count * sizeof(f32));
   does.y = y.data, does.dy = dy.data;
   if (does.masks) does.mask = spread(&mask, does.rank);
-  f32 *found = rand() % 2 ? dy.data : malloc((size_t)count * sizeof *found);
-  int wrong = softmax_gradient(&does, found, host) != 0;
+  f32 *found = rand() % 2 ? dy.data : space(count * (i64)sizeof *found);
+  int wrong = softmax_gradient(&does, found, &plain) != 0;
   for (i64 row = 0; n && row < count / n && !wrong; row++) {
     const f32 *a = does.y + row * n, *b = (const f32 *)same.data + row * n;
     f64 mean = 0;
@@ -186,27 +169,16 @@ static int gradient_is_wrong(const Host *host) {
 }
 
 /* What the runtime says of its failure is passed on. */
-static int failure_is_lost(const Host *host) {
+static int failure_is_lost(void) {
   f32 x[8] = {0};
   const Softmax forwards = {.rank = 1, .sizes = {8}, .scores = {x, {1}}};
   const SoftmaxSlope backwards = {.rank = 1, .sizes = {8}, .y = x, .dy = x};
-  fails = 1;
-  const int lost =
-      softmax(&forwards, x, host) != 7 || softmax_gradient(&backwards, x, host) != 7;
-  fails = 0;
-  return lost;
+  return softmax(&forwards, x, &failing) != FAILURE ||
+         softmax_gradient(&backwards, x, &failing) != FAILURE;
 }
 
+static int is_wrong_case(void) { return softmax_is_wrong() || gradient_is_wrong(); }
+
 int main(int argc, char **argv) {
-  if (argc != 3) return 2;
-  srand((unsigned)strtoul(argv[1], NULL, 10));
-  const long count = strtol(argv[2], NULL, 10);
-  const Host host = {NULL, one_by_one, NULL};
-  if (failure_is_lost(&host)) return 1;
-  for (long i = 0; i < count; i++) {
-    allows_avx512 = rand() % 2;
-    if (softmax_is_wrong(&host) || gradient_is_wrong(&host)) return 1;
-  }
-  printf("%ld\n", count);
-  return 0;
+  return failure_is_lost() ? 1 : try_cases(argc, argv, is_wrong_case);
 }

@@ -3,8 +3,7 @@
 
    Arguments: the seed, and how many. */
 
-static int allows_avx512 = 1;
-#define HAS_AVX512 (allows_avx512 && __builtin_cpu_supports("avx512f"))
+#include "checking.h"
 
 /* Small images in several pieces, and pieces in several parts. */
 #define PIECE_BYTES 200
@@ -18,53 +17,16 @@ static int allows_avx512 = 1;
 #include "depthwise.c"
 #include "windows.c"
 
-#include <math.h>
-#include <stdio.h>
-
-typedef double f64;
-
-static int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
-                      void *data) {
-  (void)context;
-  for (size_t i = count; i-- > 0;) part(data, i);
-  return 0;
-}
-
-static i64 below(i64 most) { return rand() % most; }
-
-static void *memory(size_t count, size_t size) {
-  void *made = malloc(count * size);
-  if (!made && count) exit(2);
+static f32 *whole_numbers(i64 count) {
+  f32 *made = space(count * (i64)sizeof *made);
+  for (i64 i = 0; i < count; i++) made[i] = (f32)below(4);
   return made;
 }
 
-static f32 *numbers(size_t count, int are_whole) {
-  f32 *made = memory(count, sizeof *made);
-  for (size_t i = 0; i < count; i++)
-    made[i] = are_whole ? (f32)below(4) : (f32)rand() / (f32)RAND_MAX - 0.5f;
+static f32 *nothing(i64 count) {
+  f32 *made = space(count * (i64)sizeof *made);
+  memset(made, 255, (size_t)count * sizeof *made);
   return made;
-}
-
-static f32 *nothing(size_t count) {
-  f32 *made = memory(count, sizeof *made);
-  memset(made, 255, count * sizeof *made);
-  return made;
-}
-
-static f64 *zeros(size_t count) {
-  f64 *made = memory(count, sizeof *made);
-  for (size_t i = 0; i < count; i++) made[i] = 0;
-  return made;
-}
-
-static int differ(const char *what, const f32 *found, const f64 *expected, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (!(fabs((f64)found[i] - expected[i]) <= 1e-4 * (1 + fabs(expected[i])))) {
-      fprintf(stderr, "%s: %g instead of %g at %zu of %zu\n", what, (f64)found[i], expected[i],
-              i, count);
-      return 1;
-    }
-  return 0;
 }
 
 static Convolution any(void) {
@@ -123,40 +85,39 @@ static void convolve_slowly(const Convolution *does, const Expected *all, const 
   for (tap[0] = 0; tap[0] < (does)->window.taps[0]; tap[0]++)                                  \
     for (tap[1] = 0; tap[1] < (does)->window.taps[1]; tap[1]++)
 
-static int check_convolution(const Convolution *does, const Host *host) {
-  size_t of_x = (size_t)(does->batch * image_numbers(does));
-  size_t of_y = (size_t)(does->batch * place_numbers(does));
-  size_t of_w =
-      (size_t)(does->window.taps[0] * does->window.taps[1] * does->channels * does->filters);
+static int check_convolution(const Convolution *does) {
+  i64 of_x = does->batch * image_numbers(does);
+  i64 of_y = does->batch * place_numbers(does);
+  i64 of_w = does->window.taps[0] * does->window.taps[1] * does->channels * does->filters;
   f32 *y = nothing(of_y), *dx = nothing(of_x), *dw = nothing(of_w);
-  Expected all = {numbers(of_x, 0), numbers(of_w, 0), numbers(of_y, 0),
+  Expected all = {numbers(of_x), numbers(of_w), numbers(of_y),
                   zeros(of_y),      zeros(of_x),      zeros(of_w)};
   i64 place[3], tap[2];
   EACH_PLACE(does, place) EACH_TAP(does, tap) convolve_slowly(does, &all, place, tap);
   /* Mostly with a bias, and sometimes without what is below 0. */
-  f32 *bias = numbers((size_t)does->filters, 0);
+  f32 *bias = numbers(does->filters);
   const int biased = below(4) != 0, positive = below(2);
-  for (size_t i = 0; i < of_y; i++) {
-    if (biased) all.y[i] += (f64)bias[i % (size_t)does->filters];
+  for (i64 i = 0; i < of_y; i++) {
+    if (biased) all.y[i] += (f64)bias[i % does->filters];
     if (positive && all.y[i] < 0) all.y[i] = 0;
   }
-  int wrong = convolve(does, all.x, all.w, biased ? bias : NULL, positive, y, host) ||
-              input_gradient(does, all.dy, all.w, dx, host) ||
-              filter_gradient(does, all.x, all.dy, dw, host) || differ("y", y, all.y, of_y) ||
+  int wrong = convolve(does, all.x, all.w, biased ? bias : NULL, positive, y, &plain) ||
+              input_gradient(does, all.dy, all.w, dx, &plain) ||
+              filter_gradient(does, all.x, all.dy, dw, &plain) || differ("y", y, all.y, of_y) ||
               differ("dx", dx, all.dx, of_x) || differ("dw", dw, all.dw, of_w);
   free(y), free(dx), free(dw), free(all.x), free(all.w), free(all.dy);
   free(all.y), free(all.dx), free(all.dw), free(bias);
   return wrong;
 }
 
-static int check_depthwise(const Convolution *given, const Host *host) {
+static int check_depthwise(const Convolution *given) {
   Convolution of = *given, *does = &of;
   of.filters = of.channels;
-  size_t of_x = (size_t)(does->batch * image_numbers(does));
-  size_t of_y = (size_t)(does->batch * place_numbers(does));
-  size_t of_w = (size_t)(does->window.taps[0] * does->window.taps[1] * does->channels);
+  i64 of_x = does->batch * image_numbers(does);
+  i64 of_y = does->batch * place_numbers(does);
+  i64 of_w = does->window.taps[0] * does->window.taps[1] * does->channels;
   f32 *y = nothing(of_y), *dx = nothing(of_x), *dw = nothing(of_w);
-  Expected all = {numbers(of_x, 0), numbers(of_w, 0), numbers(of_y, 0),
+  Expected all = {numbers(of_x), numbers(of_w), numbers(of_y),
                   zeros(of_y),      zeros(of_x),      zeros(of_w)};
   i64 place[3], tap[2], n = does->channels;
   EACH_PLACE(does, place) EACH_TAP(does, tap) {
@@ -170,9 +131,9 @@ static int check_depthwise(const Convolution *given, const Host *host) {
       all.dw[at_w] += (f64)all.x[at_x] * (f64)all.dy[at_y];
     }
   }
-  int wrong = depthwise(does, all.x, all.w, y, host) ||
-              depthwise_input_gradient(does, all.dy, all.w, dx, host) ||
-              depthwise_filter_gradient(does, all.x, all.dy, dw, host) ||
+  int wrong = depthwise(does, all.x, all.w, y, &plain) ||
+              depthwise_input_gradient(does, all.dy, all.w, dx, &plain) ||
+              depthwise_filter_gradient(does, all.x, all.dy, dw, &plain) ||
               differ("depthwise y", y, all.y, of_y) ||
               differ("depthwise dx", dx, all.dx, of_x) ||
               differ("depthwise dw", dw, all.dw, of_w);
@@ -199,44 +160,35 @@ static void pool_slowly(const Convolution *does, const Expected *all, const i64 
   if (found >= 0) all->dx[found] += (f64)all->dy[y];
 }
 
-static int check_pool(const Convolution *given, const Host *host) {
+static int check_pool(const Convolution *given) {
   Convolution pools = *given, *does = &pools;
   pools.filters = pools.channels;
-  size_t of_x = (size_t)(does->batch * image_numbers(does));
-  size_t of_y = (size_t)(does->batch * place_numbers(does));
+  i64 of_x = does->batch * image_numbers(does);
+  i64 of_y = does->batch * place_numbers(does);
   f32 *y = nothing(of_y), *dx = nothing(of_x);
-  Expected all = {numbers(of_x, 1), NULL, numbers(of_y, 0), zeros(of_y), zeros(of_x), NULL};
+  Expected all = {whole_numbers(of_x), NULL, numbers(of_y), zeros(of_y), zeros(of_x), NULL};
   i64 place[3];
   EACH_PLACE(does, place)
   for (i64 c = 0; c < does->channels; c++) pool_slowly(does, &all, place, c);
-  int wrong = pool(does, all.x, y, host) || pool_gradient(does, all.x, y, all.dy, dx, host);
-  for (size_t i = 0; i < of_y; i++) /* a window that sees nothing */
+  int wrong = pool(does, all.x, y, &plain) || pool_gradient(does, all.x, y, all.dy, dx, &plain);
+  for (i64 i = 0; i < of_y; i++) /* a window that sees nothing */
     if (y[i] == -INFINITY) y[i] = 0;
   wrong = wrong || differ("maxima", y, all.y, of_y) || differ("their dx", dx, all.dx, of_x);
   free(y), free(dx), free(all.x), free(all.dy), free(all.y), free(all.dx);
   return wrong;
 }
 
-int main(int count, char **arguments) {
-  if (count != 3) return 2;
-  srand((unsigned)atoi(arguments[1]));
-  const Host host = {NULL, one_by_one, NULL};
-  int tried = 0, wanted = atoi(arguments[2]);
-  for (; tried < wanted; tried++) {
-    const Convolution does = any();
-    allows_avx512 = tried % 2;
-    if (!check_convolution(&does, &host) && !check_depthwise(&does, &host) &&
-        !check_pool(&does, &host))
-      continue;
-    const Window *window = &does.window;
-    fprintf(stderr, "of a batch of %d: ", (int)does.batch);
-    for (int axis = 0; axis < 2; axis++)
-      fprintf(stderr, "%d sizes, %d taps, stride %d, dilation %d, %d before, %d places; ",
-              (int)does.sizes[axis], (int)window->taps[axis], (int)window->strides[axis],
-              (int)window->dilations[axis], (int)window->before[axis], (int)does.counts[axis]);
-    fprintf(stderr, "%d channels, %d filters\n", (int)does.channels, (int)does.filters);
-    return 1;
-  }
-  printf("%d\n", tried);
-  return 0;
+static int is_wrong_case(void) {
+  const Convolution does = any();
+  if (!check_convolution(&does) && !check_depthwise(&does) && !check_pool(&does)) return 0;
+  const Window *window = &does.window;
+  fprintf(stderr, "of a batch of %d: ", (int)does.batch);
+  for (int axis = 0; axis < 2; axis++)
+    fprintf(stderr, "%d sizes, %d taps, stride %d, dilation %d, %d before, %d places; ",
+            (int)does.sizes[axis], (int)window->taps[axis], (int)window->strides[axis],
+            (int)window->dilations[axis], (int)window->before[axis], (int)does.counts[axis]);
+  fprintf(stderr, "%d channels, %d filters\n", (int)does.channels, (int)does.filters);
+  return 1;
 }
+
+int main(int argc, char **argv) { return try_cases(argc, argv, is_wrong_case); }
