@@ -25,15 +25,15 @@ from tfx.core.shapes import TensorShape
 from tfx.framework import deferred_restores, variable_locks
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
-from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
-from tfx.framework.indices import from_the_front
 from tfx.framework.operand import Operand
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.framework.variable_creators import VariableKind
-from tfx.framework.variable_observers import observers, tell_observers
+from tfx.framework.variables.observers import observers, tell_observers
+from tfx.framework.variables.scatter_updates import ScatterUpdates, matching
+from tfx.framework.variables.session_names import SessionNames
 from tfx.runtime import values
 from tfx.runtime.devices import full_name
 from tfx.runtime.fork_safe_locks import fork_safe
@@ -78,7 +78,7 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class Variable(Operand, metaclass=VariableKind):
+class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
     """A value that programs and functions can change.
 
     Args:
@@ -315,75 +315,6 @@ class Variable(Operand, metaclass=VariableKind):
         """The current value: variables are always initialized."""
         return self.value()
 
-    # TensorFlow 1's names, which libraries ask for in either mode
-
-    @property
-    def initializer(self) -> Any:
-        """None: there is nothing to run, the variable has its value from the beginning."""
-        return None
-
-    @property
-    def initial_value(self) -> Any:
-        """Refused: what the first value was is not kept."""
-        raise RuntimeError(
-            f"The initial value of {self._name!r} is not kept where variables have their values at "
-            "once; only variables of a tfx.compat.v1.Graph have one. Take value()."
-        )
-
-    def load(self, value: Any, session: Any = None) -> None:
-        """Assign a value.
-
-        Args:
-            value: The value.
-            session: Accepted for compatibility.
-        """
-        self.assign(value)
-
-    def eval(self, session: Any = None) -> Any:
-        """Refused: it is sessions that compute values of TensorFlow 1's variables."""
-        raise RuntimeError(
-            f"{self._name!r}.eval() needs a session, which variables of a tfx.compat.v1.Graph "
-            "have; take numpy()."
-        )
-
-    def is_initialized(self, name: str | None = None) -> Tensor:
-        """True, as a tensor.
-
-        Args:
-            name: Accepted for compatibility.
-        """
-        return convert_to_tensor(True)
-
-    def experimental_ref(self) -> Reference:
-        """Older name of ``ref``."""
-        return self.ref()
-
-    @property
-    def _handle_name(self) -> str:
-        """Same as ``name``; libraries use it, as they use TensorFlow's."""
-        return self._name
-
-    @property
-    def _in_graph_mode(self) -> bool:
-        """Return whether sessions hold the value."""
-        return False
-
-    @property
-    def _initializer_op(self) -> Any:
-        """Same as ``initializer``."""
-        return self.initializer
-
-    # One of the variables that a partitioner cut a large one into knows its place.
-    _save_slice_info: Any = None
-
-    def _get_save_slice_info(self) -> Any:
-        """The variable's place in a larger one: None, or what ``_set_save_slice_info`` said."""
-        return self._save_slice_info
-
-    def _set_save_slice_info(self, save_slice_info: Any) -> None:
-        """Remember the variable's place in a larger one; nothing is cut here."""
-        self._save_slice_info = save_slice_info
-
     # Writing
 
     def assign(
@@ -408,7 +339,7 @@ class Variable(Operand, metaclass=VariableKind):
             TypeError: a tensor of another dtype, or a value that does not fit.
             InvalidArgumentError: a shape that the variable does not take.
         """
-        tensor = _matching(self, value)
+        tensor = matching(self, value)
         self.check_shape(tensor.shape)
         graph = current().graph
         if graph is None:
@@ -451,7 +382,7 @@ class Variable(Operand, metaclass=VariableKind):
         return self._update("Sub", delta)
 
     def _update(self, op: str, delta: Any) -> Variable:
-        tensor = _matching(self, delta)
+        tensor = matching(self, delta)
 
         def changed(value: Tensor) -> Tensor:
             # No broadcasting, as in TensorFlow: a wrong gradient must not go unnoticed.
@@ -517,109 +448,6 @@ class Variable(Operand, metaclass=VariableKind):
             if self._plans is None:
                 self._plans = weakref.WeakSet()
             self._plans.add(plan)
-
-    # Scatter updates: rows (``IndexedSlices``) or positions (``indices``, ``updates``)
-
-    def scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Replace the rows ``sparse_delta.indices``."""
-        return self._scatter_rows(sparse_delta, "none")
-
-    def scatter_add(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Add to the rows ``sparse_delta.indices``; repeated rows add up."""
-        return self._scatter_rows(sparse_delta, "add")
-
-    def scatter_sub(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Subtract from the rows ``sparse_delta.indices``."""
-        return self._scatter_rows(sparse_delta, "add", transform="Neg")
-
-    def scatter_mul(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Multiply the rows ``sparse_delta.indices``."""
-        return self._scatter_rows(sparse_delta, "mul")
-
-    def scatter_div(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Divide the rows ``sparse_delta.indices``."""
-        return self._scatter_rows(sparse_delta, "mul", transform="Reciprocal")
-
-    def scatter_max(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Keep the larger value in the rows ``sparse_delta.indices``."""
-        return self._scatter_rows(sparse_delta, "max")
-
-    def scatter_min(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Keep the smaller value in the rows ``sparse_delta.indices``."""
-        return self._scatter_rows(sparse_delta, "min")
-
-    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Replace the elements or slices at ``indices`` (``[..., depth]``)."""
-        return self._scatter_nd(indices, updates, "none")
-
-    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Add to the elements or slices at ``indices``."""
-        return self._scatter_nd(indices, updates, "add")
-
-    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
-        """Subtract from the elements or slices at ``indices``."""
-        return self._scatter_nd(indices, ox.Neg(_matching(self, updates)), "add")
-
-    def batch_scatter_update(
-        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
-    ) -> Variable:
-        """Replace elements or slices by numbers along the last axis of ``sparse_delta.indices``.
-
-        The axes in front of it are the variable's own: with one, ``v[i, indices[i, j]]`` becomes
-        ``values[i, j]``.
-        """
-        if not isinstance(sparse_delta, IndexedSlices):
-            raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta!r}")
-        last = ox.Cast(convert_to_tensor(sparse_delta.indices), to=dtypes.int64.onnx)
-        size, rank = ox.Shape(last), last.shape.rank
-        if not rank:
-            raise ValueError(f"batch_scatter_update needs indices with an axis; got {last.shape}.")
-        parts = []
-        for axis in range(rank - 1):
-            length = ox.Squeeze(ox.Shape(last, start=axis, end=axis + 1))
-            zero, one = (convert_to_tensor(n, dtypes.int64) for n in (0, 1))
-            own = ox.Range(zero, length, one)
-            wide = [1] * rank
-            wide[axis] = -1
-            parts.append(ox.Expand(ox.Reshape(own, convert_to_tensor(wide, dtypes.int64)), size))
-        behind = convert_to_tensor([-1], dtypes.int64)
-        places = ox.Concat(*(ox.Unsqueeze(p, behind) for p in (*parts, last)), axis=-1)
-        return self._scatter_nd(places, sparse_delta.values, "none")
-
-    def _scatter_rows(
-        self, delta: IndexedSlices, reduction: str, transform: str | None = None
-    ) -> Variable:
-        if not isinstance(delta, IndexedSlices):
-            raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r}")
-        indices = convert_to_tensor(delta.indices)
-        column = ox.Unsqueeze(indices, convert_to_tensor([-1], dtypes.int64))
-        updates = _matching(self, delta.values)
-        if transform is not None:
-            updates = apply(transform, (updates,))
-        return self._scatter_nd(column, updates, reduction)
-
-    def _scatter_nd(self, indices: Any, updates: Any, reduction: str) -> Variable:
-        positions = convert_to_tensor(indices)
-        if positions.dtype is not dtypes.int64:
-            positions = ox.Cast(positions, to=dtypes.int64.onnx)
-        positions = from_the_front(positions)
-        attrs = {"reduction": reduction}
-        rows = _matching(self, updates)
-        return self._change(lambda value: ox.ScatterND(value, positions, rows, **attrs))
 
     # Python protocols (operators are attached by ops.operators)
 
@@ -766,14 +594,6 @@ def _register_created(graph: Any, variable: Variable) -> None:
             )
         graph.created_variables.append(variable)
         graph = graph.parent if graph.is_body else None
-
-
-def _matching(variable: Variable, value: Any) -> Tensor:
-    """``value`` as a tensor of the variable's dtype."""
-    try:
-        return convert_to_tensor(value, variable.dtype)
-    except DTypeMismatchError as e:
-        raise DTypeMismatchError(f"Variable '{variable.name}': {e.message}") from None
 
 
 def seeds_of(variable: Variable) -> tuple[int, ...] | None:

@@ -20,7 +20,7 @@ from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import READ_VARIABLE, Variable
 from tfx.framework.variable_locks import all_locks, writing
-from tfx.framework.variable_observers import observers
+from tfx.framework.variables.observers import observers
 from tfx.function.gradients.gradient_marker import GradientGraph
 from tfx.ops.random.generator import (
     GeneratorLog,

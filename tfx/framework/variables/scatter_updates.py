@@ -1,0 +1,145 @@
+"""``ScatterUpdates``: the methods of a variable that change some of its elements.
+
+Rows are given by ``IndexedSlices``, positions by ``indices`` and ``updates``. All of them are one
+operator, ``ScatterND``; how a variable takes a function of its value is the variable's business.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tfx.core import dtypes
+from tfx.core.errors import DTypeMismatchError
+from tfx.framework.apply import apply
+from tfx.framework.builder import ox
+from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.indices import from_the_front
+from tfx.framework.tensor import Tensor
+
+if TYPE_CHECKING:
+    from tfx.framework.variable import Variable
+
+
+def matching(variable: Any, value: Any) -> Tensor:
+    """``value`` as a tensor of the variable's dtype.
+
+    Raises:
+        DTypeMismatchError: it has another one; the message names the variable.
+    """
+    try:
+        return convert_to_tensor(value, variable.dtype)
+    except DTypeMismatchError as e:
+        raise DTypeMismatchError(f"Variable '{variable.name}': {e.message}") from None
+
+
+class ScatterUpdates:
+    """What variables have to change elements in place; a part of ``Variable``."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+
+        def _change(self, function: Callable[[Tensor], Tensor]) -> Variable: ...
+
+    def scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Replace the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "none")
+
+    def scatter_add(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Add to the rows ``sparse_delta.indices``; repeated rows add up."""
+        return self._scatter_rows(sparse_delta, "add")
+
+    def scatter_sub(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Subtract from the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "add", transform="Neg")
+
+    def scatter_mul(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Multiply the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "mul")
+
+    def scatter_div(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Divide the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "mul", transform="Reciprocal")
+
+    def scatter_max(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Keep the larger value in the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "max")
+
+    def scatter_min(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Keep the smaller value in the rows ``sparse_delta.indices``."""
+        return self._scatter_rows(sparse_delta, "min")
+
+    def scatter_nd_update(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Replace the elements or slices at ``indices`` (``[..., depth]``)."""
+        return self._scatter_nd(indices, updates, "none")
+
+    def scatter_nd_add(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Add to the elements or slices at ``indices``."""
+        return self._scatter_nd(indices, updates, "add")
+
+    def scatter_nd_sub(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Subtract from the elements or slices at ``indices``."""
+        return self._scatter_nd(indices, ox.Neg(matching(self, updates)), "add")
+
+    def batch_scatter_update(
+        self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
+    ) -> Variable:
+        """Replace elements or slices by numbers along the last axis of ``sparse_delta.indices``.
+
+        The axes in front of it are the variable's own: with one, ``v[i, indices[i, j]]`` becomes
+        ``values[i, j]``.
+        """
+        if not isinstance(sparse_delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta!r}")
+        last = ox.Cast(convert_to_tensor(sparse_delta.indices), to=dtypes.int64.onnx)
+        size, rank = ox.Shape(last), last.shape.rank
+        if not rank:
+            raise ValueError(f"batch_scatter_update needs indices with an axis; got {last.shape}.")
+        parts = []
+        for axis in range(rank - 1):
+            length = ox.Squeeze(ox.Shape(last, start=axis, end=axis + 1))
+            zero, one = (convert_to_tensor(n, dtypes.int64) for n in (0, 1))
+            own = ox.Range(zero, length, one)
+            wide = [1] * rank
+            wide[axis] = -1
+            parts.append(ox.Expand(ox.Reshape(own, convert_to_tensor(wide, dtypes.int64)), size))
+        behind = convert_to_tensor([-1], dtypes.int64)
+        places = ox.Concat(*(ox.Unsqueeze(p, behind) for p in (*parts, last)), axis=-1)
+        return self._scatter_nd(places, sparse_delta.values, "none")
+
+    def _scatter_rows(
+        self, delta: IndexedSlices, reduction: str, transform: str | None = None
+    ) -> Variable:
+        if not isinstance(delta, IndexedSlices):
+            raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r}")
+        indices = convert_to_tensor(delta.indices)
+        column = ox.Unsqueeze(indices, convert_to_tensor([-1], dtypes.int64))
+        updates = matching(self, delta.values)
+        if transform is not None:
+            updates = apply(transform, (updates,))
+        return self._scatter_nd(column, updates, reduction)
+
+    def _scatter_nd(self, indices: Any, updates: Any, reduction: str) -> Variable:
+        positions = convert_to_tensor(indices)
+        if positions.dtype is not dtypes.int64:
+            positions = ox.Cast(positions, to=dtypes.int64.onnx)
+        positions = from_the_front(positions)
+        attrs = {"reduction": reduction}
+        rows = matching(self, updates)
+        return self._change(lambda value: ox.ScatterND(value, positions, rows, **attrs))
