@@ -105,8 +105,8 @@ _elementwise: set[str] = set()
 ELSEWHERE: dict[str, tuple[str, ...]] = {
     "If": ("tfx.function.gradients.if_gradient", "tfx.function.gradients.if_tangents"),
     "Loop": ("tfx.function.gradients.loop_gradient", "tfx.function.gradients.loop_tangents"),
-    "Call": ("tfx.function.gradients.pure_function",),
-    "FunctionCall": ("tfx.function.gradients.pure_function",),
+    "Call": ("tfx.function.gradients.call_rules",),
+    "FunctionCall": ("tfx.function.gradients.call_rules",),
     "CustomGradient": ("tfx.function.gradients.gradient_marker",),
     "GRU": ("tfx.function.gradients.recurrent_rules",),
     "LSTM": ("tfx.function.gradients.recurrent_rules",),
