@@ -6,10 +6,8 @@ axis it is wrong in the fifth digit after a thousand. Here such a reduction beco
 blocks of up to 128 elements, which are a view of the input, and the reduction of those sums in
 float64. In float64 itself there are as many stages as it takes. Few elements are summed as before:
 where sizes are known while the graph is compiled nothing is added for them, elsewhere the graph
-asks at run time. On a GPU the kernels are right.
-
-``Softmax`` and what else sums inside of its kernel is written with reductions, or divided by what
-its result adds up to.
+asks at run time. On a GPU the kernels are right. What sums inside of another kernel, as ``Softmax``
+does, is written with such reductions in ``inner_sums``.
 """
 
 from __future__ import annotations
@@ -36,7 +34,6 @@ from tfx.graph.kernels.sum_blocks import (
     adjacent,
     chosen,
     has_vectors,
-    is_long,
     is_portable,
     known_size,
     preferred,
@@ -106,14 +103,15 @@ def _in_double(out: Graph, node: Node) -> bool:
     if x.dtype == _DOUBLE or is_portable():
         return False
     write = ReplacementBuilder(out, node)
-    total = _part(write, node.op, (write.Cast(x, to=_DOUBLE), *node.inputs[1:]), node.attrs)
+    total = part_of_sum(write, node.op, (write.Cast(x, to=_DOUBLE), *node.inputs[1:]), node.attrs)
     write.Cast(total, to=node.outputs[0].dtype)
     return write.finish()
 
 
-def _part(
+def part_of_sum(
     write: ReplacementBuilder, op: str, inputs: Sequence[Value | None], attrs: Attributes
 ) -> Value:
+    """What an operator gives that is not written in stages again."""
     made = write.apply(op, inputs, attrs)
     assert made.node is not None
     made.node.tag = _tag_of_part(op)
@@ -145,12 +143,14 @@ def _in_blocks(out: Graph, node: Node, blocks: Blocks, sure: bool) -> bool:
     assert parts.shape is not None
     wide = type_of_sums(x.dtype)
     if x.dtype != wide:
-        result = _part(write, kind.rest, (write.Cast(parts, to=wide), axes), attrs)
+        result = part_of_sum(write, kind.rest, (write.Cast(parts, to=wide), axes), attrs)
     elif is_static(tuple(parts.shape[a] for a in blocks.axes)):
         # A reduction like any other, which may need stages too.
         result = write.apply(kind.rest, (parts, axes), attrs)
     else:
-        result = _part(write, kind.rest, (_stages(write, parts, blocks.axes, kind), axes), attrs)
+        result = part_of_sum(
+            write, kind.rest, (_stages(write, parts, blocks.axes, kind), axes), attrs
+        )
     _finished(write, node, kind, result, divisor)
     return write.finish()
 
@@ -219,7 +219,7 @@ def _sums_of_view(
     assert x.shape is not None
     place = len(x.shape) if blocks.lone else blocks.run[1] + 1
     cut = write.Reshape(x, target, **attrs)
-    return _part(write, op, (cut, write.ints([place])), {"keepdims": 0})
+    return part_of_sum(write, op, (cut, write.ints([place])), {"keepdims": 0})
 
 
 def _size_of_run(write: ReplacementBuilder, x: Value, run: tuple[int, int]) -> Value:
@@ -245,7 +245,7 @@ def _sums_of_head_and_tail(
     tail = write.Slice(x, end, write.ints([2**62]), axis)
     sums = (
         _sums_of_blocks(write, head, blocks, length, op, sure),
-        _part(write, op, (tail, axis), {"keepdims": 1}),
+        part_of_sum(write, op, (tail, axis), {"keepdims": 1}),
     )
     return write.Concat(*sums, axis=last)
 
@@ -309,16 +309,17 @@ def _stages(write: ReplacementBuilder, parts: Value, axes: tuple[int, ...], kind
 
 def _ask(out: Graph, node: Node, x: Value, axes: tuple[int, ...]) -> bool:
     """The reduction as it is where it is short, in stages where it is long."""
-    return _branch(out, node, x, axes, lambda w, n: _with_found_blocks(w, n, x, axes))
+    return branch(out, node, x, axes, lambda w, n: _with_found_blocks(w, n, x, axes))
 
 
-def _branch(
+def branch(
     out: Graph,
     node: Node,
     x: Value,
     axes: tuple[int, ...],
     write_long: Callable[[ReplacementBuilder, Node], Value],
 ) -> bool:
+    """``write_branches`` of an operator with one output, by its own limit; True: it is written."""
     limit = KINDS[node.op].limit
     write_branches(out, node, x, axes, limit, lambda w, n: [write_long(w, n)])
     return True
@@ -483,7 +484,7 @@ def _sum_of_parts(
     """The sum of sums of blocks, in float64."""
     wide = type_of_sums(x.dtype)
     parts = _stages(write, parts, axes, kind) if x.dtype == wide else write.Cast(parts, to=wide)
-    return _part(write, kind.rest, (parts, write.ints(axes)), attrs)
+    return part_of_sum(write, kind.rest, (parts, write.ints(axes)), attrs)
 
 
 def _instead_if(
@@ -515,93 +516,6 @@ def _instead_if(
     return made
 
 
-def _softmax(out: Graph, node: Node, asks: bool) -> bool:
-    """A softmax over what it adds up to; of its logarithm that is the ``log(sum(exp))`` of it."""
-    x = node.inputs[0]
-    if node.tag is Mark.PART_OF_SUM or x is None or x.dtype not in REAL or not x.shape:
-        return False
-    axis = node.attrs.get("axis", -1) % len(x.shape)
-    size, blocks = x.shape[axis], node.tag if isinstance(node.tag, Blocks) else None
-    plain = node.replaced(tag=None)
-    if blocks is not None or isinstance(size, int):
-        if blocks is None and isinstance(size, int) and size <= KINDS[node.op].limit:
-            return False
-        write = ReplacementBuilder(out, plain)
-
-        def total(y: Value) -> Value:
-            found = write.apply(KINDS[node.op].first, (y, write.ints([axis])), {"keepdims": 1})
-            assert found.node is not None
-            found.node.tag = blocks
-            return found
-
-        _normalized(write, plain, x, total)
-        return write.finish()
-    if not asks:
-        return False
-    return _branch(out, node, x, (axis,), lambda w, n: _long_softmax(w, n, x, axis))
-
-
-def _long_softmax(write: ReplacementBuilder, node: Node, x: Value, axis: int) -> Value:
-    def total(y: Value) -> Value:
-        return reduced_in_branch(write, node, KINDS[node.op].first, y, (axis,))
-
-    return _normalized(write, node, x, total)
-
-
-def _normalized(
-    write: ReplacementBuilder, node: Node, x: Value, total: Callable[[Value], Value]
-) -> Value:
-    half = x.dtype in (_FLOAT16, _BFLOAT16)
-    y = _part(write, node.op, (write.Cast(x, to=_FLOAT) if half else x,), node.attrs)
-    y = write.apply("Div" if node.op == "Softmax" else "Sub", (y, total(y)))
-    return write.Cast(y, to=x.dtype) if half else y
-
-
-def _global_average(out: Graph, node: Node, asks: bool) -> bool:
-    """A mean, where there are many positions."""
-    x = node.inputs[0]
-    if x is None or x.shape is None or len(x.shape) < 3:
-        return False
-    known = is_static(x.shape[2:])
-    if not (is_long(node.op, x.shape, node.attrs) if known else asks) or node.tag is not None:
-        return False
-    write = ReplacementBuilder(out, node)
-    write.ReduceMean(x, write.ints(range(2, len(x.shape))), keepdims=1)
-    return write.finish()
-
-
-def _average(out: Graph, node: Node, asks: bool) -> bool:
-    """A window of many elements, along one axis after the other."""
-    x = node.inputs[0]
-    kernel = node.attrs["kernel_shape"]
-    if x is None or x.shape is None or not is_long(node.op, x.shape, node.attrs):
-        return False
-    attrs = node.attrs
-    whole = tuple(x.shape[2:]) == tuple(kernel) and not any(attrs.get("pads", ()))
-    write = ReplacementBuilder(out, node)
-    if whole and max(attrs.get("dilations", (1,))) == 1:
-        write.ReduceMean(x, write.ints(range(2, len(x.shape))), keepdims=1)
-        return write.finish()
-    axes = [i for i, k in enumerate(kernel) if k > 1]
-    if len(axes) < 2:
-        return False
-    rank, neutral = len(kernel), {"kernel_shape": 1, "strides": 1, "dilations": 1, "pads": 0}
-    for i in reversed(range(rank)):
-        mine = dict(attrs)
-        for name, nothing in neutral.items():
-            if name in attrs:
-                keep = (i, i + rank) if name == "pads" else (i,)
-                mine[name] = tuple(v if j in keep else nothing for j, v in enumerate(attrs[name]))
-        x = write.AveragePool(x, **mine)
-    return write.finish()
-
-
 # Given the graph under construction, a node, and whether the graph may ask for sizes.
 Correction: TypeAlias = Callable[[Graph, Node, bool], bool]
-CORRECTIONS: dict[str, Correction] = {
-    **dict.fromkeys(REDUCED, _reduction),
-    "AveragePool": _average,
-    "GlobalAveragePool": _global_average,
-    "LogSoftmax": _softmax,
-    "Softmax": _softmax,
-}
+CORRECTIONS: dict[str, Correction] = dict.fromkeys(REDUCED, _reduction)

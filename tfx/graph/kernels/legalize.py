@@ -22,6 +22,7 @@ from tfx.graph.kernels import (
     dft,
     empty_inputs,
     indexing,
+    inner_sums,
     integers,
     long_products,
     losses,
@@ -69,6 +70,13 @@ def _in_turn(*tables: dict[str, Correction]) -> dict[str, tuple[Correction, ...]
     return found
 
 
+# Kernels that sum much, and are wrong on CPUs.
+_CORRECTIONS_OF_SUMS = (
+    accurate_sums.CORRECTIONS,
+    inner_sums.CORRECTIONS,
+    losses.CORRECTIONS,
+    long_products.CORRECTIONS,
+)
 # Kernels that exist and are wrong.
 _CORRECTIONS = _in_turn(
     clip.CORRECTIONS,
@@ -139,7 +147,7 @@ class _Legalizer(Rewriter):
         for correct in _CORRECTIONS.get(node.op, ()):
             if self._corrected(correct, out, node):
                 return
-        for table in (accurate_sums.CORRECTIONS, losses.CORRECTIONS, long_products.CORRECTIONS):
+        for table in _CORRECTIONS_OF_SUMS:
             if self._corrected_sum(table, out, node):
                 return
         key = tuple(None if v is None else v.dtype for v in node.inputs)
