@@ -1,4 +1,4 @@
-"""docs/architecture.md is true of the tree: its layers, the files that it names, passes and corrections."""
+"""docs/architecture.md is true of the tree: layers, files that it names, passes, corrections."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 from collections import Counter
@@ -90,3 +91,34 @@ def test_no_function_is_written_twice() -> None:
                 bodies.setdefault(text, []).append(f"{module}:{node.lineno} {node.name}")
     twice = [found for found in bodies.values() if len(found) > 1]
     assert not twice, "write these once, where the lower of the two packages can have it"
+
+
+# Keras calls these by their names.
+CALLED_BY_OTHERS = ("tfx.keras_backend", "tfx.keras_hook")
+
+
+def _top_names(tree: ast.Module) -> Iterator[tuple[str, int]]:
+    """What a module defines for others or itself; decorators may register what they decorate."""
+    for node in tree.body:
+        match node:
+            case ast.FunctionDef(decorator_list=[]) | ast.ClassDef(decorator_list=[]):
+                yield node.name, node.lineno
+            case ast.Assign(targets=[ast.Name(id=name)]) | ast.AnnAssign(target=ast.Name(id=name)):
+                yield name, node.lineno
+
+
+def test_what_modules_define_is_used() -> None:
+    texts = {path: path.read_text(encoding="utf-8") for path in source_tree.modules().values()}
+    others = [p for f in ("tests", "tools", "bench") for p in (source_tree.ROOT / f).rglob("*.py")]
+    others += [source_tree.ROOT / "pyproject.toml", source_tree.ROOT / "setup.py"]
+    words: Counter[str] = Counter()
+    for text in (*texts.values(), *(path.read_text(encoding="utf-8") for path in others)):
+        words.update(re.findall(r"\w+", text))
+    unused = [
+        f"{module}:{line} {name}"
+        for module, path in source_tree.modules().items()
+        if "_pb2" not in module and not module.startswith(CALLED_BY_OTHERS)
+        for name, line in _top_names(ast.parse(texts[path]))
+        if words[name] < 2
+    ]
+    assert not unused, "nothing uses these: take them out"

@@ -119,7 +119,6 @@ _LOSSES = {
         ),
     )
 }
-LOSS_NAMES = tuple(_LOSSES)
 
 
 def named_loss(name: Any) -> NamedLoss:

@@ -125,11 +125,6 @@ class ArrayState:
         """The elements as one tensor, if they are one."""
         return self._dense
 
-    @property
-    def infers_shape(self) -> bool:
-        """True if all elements have one shape."""
-        return self._infer_shape
-
     def with_items(self, items: Sequence[Tensor | None]) -> Self:
         """The same kind of array of other elements."""
         result = self._copy()

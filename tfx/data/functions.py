@@ -6,7 +6,7 @@ A function may take and return datasets: in the graph a dataset that is an argum
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -270,9 +270,6 @@ def calls_python(graph: Graph) -> bool:
         or any(calls_python(body) for body in node.bodies())
         for node in graph.nodes
     )
-
-
-Predicate = Callable[[Leaves], bool]
 
 
 def predicate(function: Any, structure: Structure, what: str) -> DataFunction:

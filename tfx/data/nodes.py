@@ -20,7 +20,7 @@ from tfx.core.errors import FailedPreconditionError
 from tfx.data.leaves import Leaves, is_known, number, tensor_of
 from tfx.data.options import Options
 from tfx.data.position import HasPosition
-from tfx.data.structure import DatasetSpec, Structure
+from tfx.data.structure import Structure
 from tfx.framework.tensor import SymbolicTensor
 
 if TYPE_CHECKING:
@@ -285,8 +285,3 @@ def wrapped(node: Node) -> Dataset:
 def user_leaf(leaf: Any) -> Any:
     """A component as users see it: a tensor, None or a dataset."""
     return wrapped(leaf) if isinstance(leaf, Node) else tensor_of(leaf)
-
-
-def nested_structure(spec: DatasetSpec) -> Structure:
-    """The structure of the elements of a dataset that is a component."""
-    return Structure(spec.element_spec)

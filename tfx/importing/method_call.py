@@ -190,11 +190,6 @@ class MethodCall:
         tensor = self.ports[port.name].tensor
         return TensorSpec(tensor.shape, tensor.dtype, name=port.name)
 
-    def output_spec(self, port: Port) -> TensorSpec:
-        """The spec of an output."""
-        value = self._outputs[port.name]
-        return TensorSpec(TensorShape(value.shape), from_onnx(value.dtype), name=port.name)
-
     def run(self, inputs: Mapping[str, Any]) -> dict[str, EagerTensor]:
         """Call with tensors by the graph's names; gives the results by the graph's names."""
         results = nest.flatten(self._called(self._spread(self._pruned(lambda p: inputs[p.name]))))

@@ -106,11 +106,6 @@ class MethodGraph:
     unanswered: str = ""
 
 
-def is_port(leaf: Any) -> bool:
-    """True for the place of a tensor."""
-    return isinstance(leaf, Port)
-
-
 def ports_in(structure: Any) -> list[Port]:
     """The places of tensors in a structure, in the order in which a function takes them."""
     return [leaf for leaf in nest.flatten(structure) if isinstance(leaf, Port)]

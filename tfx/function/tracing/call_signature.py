@@ -19,8 +19,6 @@ from tfx.framework.variable import Variable
 from tfx.function.tracing.parameters import Parameters
 from tfx.function.tracing.trace_key import leaf_names
 
-_MISSING = object()
-
 
 class Weak:
     """Stands in a trace's signature for an object that the trace must not keep alive."""

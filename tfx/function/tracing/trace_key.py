@@ -264,13 +264,6 @@ def tensor_shape(tensor: Any) -> RawShape:
     return shape if shape is None else tuple(map(opaque_dim, shape))
 
 
-def leaf_key(leaf: Any, name: str) -> tuple[int, Any]:
-    """Dtype and raw shape of a tensor or spec; dimensions that it leaves open begin with a name."""
-    if isinstance(leaf, TensorSpec):
-        return (leaf.dtype.onnx, spec_shape(leaf, name))
-    return tensor_key(leaf)
-
-
 def spec_shape(spec: TensorSpec, name: str) -> RawShape:
     """Raw shape of a spec: unnamed unknown dimensions get automatic ones that begin with ``name``.
 

@@ -164,12 +164,6 @@ def softplus(f: Ops[V], x: V) -> V:
     return f.Add(f.Relu(x), rest)
 
 
-def expm1_below(f: Ops[V], x: V) -> V:
-    """``exp(x) - 1`` for ``x`` up to 0: ``2t / (1 - t)`` with ``t = tanh(x/2)``; anything above."""
-    t = f.Tanh(f.Mul(x, f.number(0.5)))
-    return f.Div(f.Add(t, t), f.Sub(f.number(1.0), t))
-
-
 def softsign(f: Ops[V], x: V) -> V:
     """``x / (1 + abs(x))``."""
     return f.Div(x, f.Add(f.number(1.0), f.Abs(x)))

@@ -449,8 +449,3 @@ def per_channel(x: Tensor, rank: int, axis: int = 1) -> Tensor:
     after = [1] * (rank - 1 - axis)
     shape = concat_shape(shape_vector(x, 0, 1), int64_constant([*([1] * axis), -1, *after]))
     return ox.Reshape(x, shape)
-
-
-def split_all(op: BatchedOp, results: Sequence[Tensor]) -> list[Tensor]:
-    """Every result apart from the elements' first axis."""
-    return [op.split(y) for y in results]

@@ -23,7 +23,6 @@ from tests.unit.importing.samples import (
 
 X = numbers(2, 3, 4)
 IMAGE = numbers(1, 2, 4, 4)
-RAMP = np.arange(2 * 3 * 4, dtype=np.float32).reshape(2, 3, 4)
 NORMS = [np.abs(numbers(2, seed=i)) + 0.5 for i in range(4)]
 
 
