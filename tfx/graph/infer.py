@@ -93,18 +93,37 @@ def _infer(
     operator = schema.operator(op)
     schema.check_attributes(operator, attrs)
     _check_arity(operator, inputs)
-    least, first = _LEAST_RANK.get(op), inputs[0] if inputs else None
-    if least and first is not None and first.shape is not None and len(first.shape) < least:
-        reason = f"the first input must have {least} axes or more"
-        raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
-    if traits(op).window and (reason := window_problem(op, inputs, attrs)):
-        raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
+    _check_inputs(op, inputs, attrs)
     count = _output_count(operator, attrs, outputs)
     if schema.is_other(op):
         try:
             return infer_other(operator, inputs, attrs, count)
         except InvalidArgumentError as e:
             raise InvalidArgumentError(refusal(op, inputs, e.message), op=op) from e
+    types = _infer_by_onnx(operator, inputs, attrs, count)
+    if op == "Attention":
+        types = [(code, _without_zeros(shape, inputs)) for code, shape in types]
+    types = shape_rules.refine_shapes(op, inputs, attrs, types)
+    if op == "Reshape":
+        _check_element_count(inputs, types[0][1])
+    return types
+
+
+def _check_inputs(op: str, inputs: Sequence[Value | None], attrs: ir.Attributes) -> None:
+    """Refuse what onnx's inference would let pass."""
+    least, first = _LEAST_RANK.get(op), inputs[0] if inputs else None
+    if least and first is not None and first.shape is not None and len(first.shape) < least:
+        reason = f"the first input must have {least} axes or more"
+        raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
+    if traits(op).window and (reason := window_problem(op, inputs, attrs)):
+        raise InvalidArgumentError(refusal(op, inputs, reason), op=op)
+
+
+def _infer_by_onnx(
+    operator: schema.Operator, inputs: Sequence[Value | None], attrs: ir.Attributes, count: int
+) -> Types:
+    """What onnx's inference for a single node says."""
+    op = operator.name
     node = onnx.NodeProto(op_type=op)
     known_types: dict[str, onnx.TypeProto] = {}
     known_data: dict[str, onnx.TensorProto] = {}
@@ -142,11 +161,6 @@ def _infer(
                 refusal(op, inputs, f"the type of output {name!r} cannot be inferred"), op=op
             )
         types.append(protos.type_of(found[name], sequences=True))
-    if op == "Attention":
-        types = [(code, _without_zeros(shape, inputs)) for code, shape in types]
-    types = shape_rules.refine_shapes(op, inputs, attrs, types)
-    if op == "Reshape":
-        _check_element_count(inputs, types[0][1])
     return types
 
 

@@ -202,15 +202,7 @@ class Session:
             except Exception as e:
                 raise translate(e) from e
         # Wrappers and values must outlive the session: it reads them without owning them.
-        self._kept: list[tuple[onnxruntime.OrtValue, object]] = []
-        names: list[str] = []
-        for name, value in (initializers or {}).items():
-            alias, owner = lend(value)
-            self._kept.append((onnxruntime.OrtValue(alias), owner))
-            names.append(name)
-        if names:
-            # Not add_initializer: that one wants the external file to exist and cannot be folded.
-            options.add_external_initializers(names, [wrapper for wrapper, _ in self._kept])
+        self._kept = _lend_initializers(options, initializers or {})
         compiled = functools.partial(_compile, source, options, device, folds=folds)
         if device.startswith("CPU"):
             memory_pool.use(options)
@@ -333,6 +325,20 @@ def _plain_options() -> Any:
     options.enable_mem_pattern = False
     use_threads(options, None, b"")  # it needs none
     return options
+
+
+def _lend_initializers(
+    options: Any, initializers: Mapping[str, RawValue]
+) -> list[tuple[onnxruntime.OrtValue, object]]:
+    """Give values to a session's options; returns their wrappers, with what owns the memory."""
+    kept: list[tuple[onnxruntime.OrtValue, object]] = []
+    for value in initializers.values():
+        alias, owner = lend(value)
+        kept.append((onnxruntime.OrtValue(alias), owner))
+    if kept:
+        # Not add_initializer: that one wants the external file to exist and cannot be folded.
+        options.add_external_initializers(list(initializers), [wrapper for wrapper, _ in kept])
+    return kept
 
 
 def _session_options(optimize: bool, prepack: bool, profile_prefix: str | None) -> Any:

@@ -19,6 +19,7 @@ from tfx.data.nodes import wrapped
 from tfx.data.parallel import AUTOTUNE
 from tfx.data.records import Records
 from tfx.parsing import csv_lines
+from tfx.parsing.csv_lines import Column
 from tfx.parsing.decode_csv import columns_of, one_character
 
 
@@ -99,16 +100,11 @@ def make_csv_dataset(
     if len(set(names)) != len(names):
         raise ValueError(f"Cannot have duplicate column names; got {names}.")
     chosen = chosen_columns(select_columns, names)
+    keys = [names[i] for i in chosen]
     if column_defaults is None:
         columns = form.inferred(len(names), chosen, num_rows_for_inference)
     else:
-        columns = columns_of(column_defaults)
-        if len(columns) != len(chosen):
-            raise ValueError(
-                f"column_defaults has {len(columns)} entries, but there are {len(chosen)} columns: "
-                f"{[names[i] for i in chosen]}."
-            )
-    keys = [names[i] for i in chosen]
+        columns = _given_columns(column_defaults, keys)
     if label_name is not None and label_name not in keys:
         raise ValueError(
             f"`label_name` provided must be one of the columns: {keys}. Received: {label_name}."
@@ -130,9 +126,25 @@ def make_csv_dataset(
         size = batch_size if num_epochs is None else None
         batches = tuple([TensorSpec([size], column.kind) for column in columns])
         data = wrapped(Fields(data._node, batches, read))
-    template: Any = OrderedDict([(key, i) for i, key in enumerate(keys)])
-    if label_name is not None:
-        label = template.pop(label_name)
-        template = (template, label)
     size_ahead = AUTOTUNE if prefetch_buffer_size is None else prefetch_buffer_size
-    return wrapped(Arranged(data._node, template)).prefetch(size_ahead)
+    return wrapped(Arranged(data._node, _template(keys, label_name))).prefetch(size_ahead)
+
+
+def _given_columns(column_defaults: Sequence[Any], keys: Sequence[str]) -> list[Column]:
+    """The columns of the names that are wanted, as the defaults say."""
+    columns = columns_of(column_defaults)
+    if len(columns) != len(keys):
+        raise ValueError(
+            f"column_defaults has {len(columns)} entries, but there are {len(keys)} columns: "
+            f"{keys}."
+        )
+    return columns
+
+
+def _template(keys: Sequence[str], label_name: str | None) -> Any:
+    """Where each column stands in an element: in a dictionary, the label beside it."""
+    places = OrderedDict([(key, i) for i, key in enumerate(keys)])
+    if label_name is None:
+        return places
+    label = places.pop(label_name)
+    return places, label
