@@ -106,7 +106,13 @@ def test_tfx_cases_compute_what_they_say(case: str, value: float) -> None:
     assert made.first_value == value
 
 
-@pytest.mark.parametrize("peer", sorted(environments.REQUIREMENTS))
+def test_tensorflow_has_the_cases_of_tfx() -> None:
+    for name in ("tfx", "tensorflow"):
+        script = (FOLDER / f"with_{name}.py").read_text(encoding="utf-8")
+        assert "MAKERS = tensorflow_calls.makers(tf)\n" in script
+
+
+@pytest.mark.parametrize("peer", sorted(environments.REQUIREMENTS.keys() - {"tensorflow"}))
 def test_peers_scripts_have_the_same_cases(peer: str) -> None:
     """Read, not imported: their frameworks are not here."""
     tree = ast.parse((FOLDER / f"with_{peer}.py").read_text(encoding="utf-8"))
