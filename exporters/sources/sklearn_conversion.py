@@ -19,7 +19,7 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.core.specs import TensorSpec
 from tfx.exporters.sources.messages import one_line
-from tfx.exporters.sources.sklearn_inputs import SklearnInputs, known_words, takes_columns
+from tfx.exporters.sources.sklearn_inputs import SklearnInputs, known_words, parts_of, takes_columns
 from tfx.graph.serialization.model_ports import (
     cast_output,
     flatten_output,
@@ -294,28 +294,10 @@ def _put_inputs(proto: Any, inputs: SklearnInputs, types: Sequence[Any], *, sepa
 
 def _register_boosters(model: Any) -> None:
     """Tell skl2onnx about estimators of XGBoost and LightGBM, where the model has some."""
-    wanted = {part.split(".")[0] for part in _modules_of(model)} & {"xgboost", "lightgbm"}
-    for package in sorted(wanted):
+    packages = {type(part).__module__.split(".")[0] for part in parts_of(model)}
+    for package in sorted(packages & {"xgboost", "lightgbm"}):
         _import("onnxmltools", f"a model of {package}")
         _REGISTER[package]()
-
-
-def _modules_of(model: Any) -> set[str]:
-    found: set[str] = set()
-    waiting, seen = [model], set()
-    while waiting:
-        part = waiting.pop()
-        if id(part) in seen:
-            continue
-        seen.add(id(part))
-        if isinstance(part, Mapping):
-            waiting += part.values()
-        elif isinstance(part, list | tuple):
-            waiting += part
-        elif hasattr(part, "get_params") and not isinstance(part, type):
-            found.add(type(part).__module__)
-            waiting += vars(part).values()
-    return found
 
 
 _CLASSIFIER_OPTIONS = {"nocl": [True, False], "zipmap": [True, False, "columns"]}

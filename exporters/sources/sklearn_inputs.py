@@ -242,9 +242,8 @@ def _from_specs(model: Any, specs: Mapping[str, TensorSpec]) -> SklearnInputs:
     return SklearnInputs(full, rows, frame, text)
 
 
-def known_words(model: Any) -> list[str]:
-    """Texts that a model knows: categories and vocabularies of its parts."""
-    found: list[str] = []
+def parts_of(model: Any) -> Iterator[Any]:
+    """A model and the estimators inside of it, each once."""
     waiting: list[Any] = [model]
     seen: set[int] = set()
     while waiting:
@@ -257,9 +256,16 @@ def known_words(model: Any) -> list[str]:
         elif isinstance(part, list | tuple):
             waiting += part
         elif hasattr(part, "get_params") and not isinstance(part, type):
-            vocabulary = getattr(part, "vocabulary_", {})
-            found += [w for w in sorted(map(str, vocabulary)) if w]
-            for values in getattr(part, "categories_", ()):
-                found += [v for v in values if isinstance(v, str)]
+            yield part
             waiting += vars(part).values()
+
+
+def known_words(model: Any) -> list[str]:
+    """Texts that a model knows: categories and vocabularies of its parts."""
+    found: list[str] = []
+    for part in parts_of(model):
+        vocabulary = getattr(part, "vocabulary_", {})
+        found += [w for w in sorted(map(str, vocabulary)) if w]
+        for values in getattr(part, "categories_", ()):
+            found += [v for v in values if isinstance(v, str)]
     return found

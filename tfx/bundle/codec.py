@@ -8,7 +8,7 @@ nobody else needs to know how presence or enums work in protobuf.
 from __future__ import annotations
 
 import json
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar, cast, get_args
 
 from tfx.bundle import bundle_pb2 as pb
 from tfx.bundle import records as r
@@ -29,25 +29,9 @@ from tfx.core.errors import BundleError
 
 _T = TypeVar("_T")
 
-_NODE_KINDS: tuple[r.NodeKind, ...] = (
-    "object",
-    "list",
-    "dict",
-    "tuple",
-    "variable",
-    "function",
-    "constant",
-    "asset",
-    "table",
-    "value",
-)
-_PARAMETER_KINDS: tuple[r.ParameterKind, ...] = (
-    "positional_only",
-    "positional_or_keyword",
-    "var_positional",
-    "keyword_only",
-    "var_keyword",
-)
+# In the order of their numbers in the format.
+_NODE_KINDS: tuple[r.NodeKind, ...] = get_args(r.NodeKind)
+_PARAMETER_KINDS: tuple[r.ParameterKind, ...] = get_args(r.ParameterKind)
 
 
 def to_proto(manifest: r.Manifest) -> pb.Manifest:

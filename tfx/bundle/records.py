@@ -15,6 +15,7 @@ from tfx.bundle.python_values import Shape, TensorInfo, Value
 
 FORMAT_VERSION = 1
 
+# Kinds are numbers in the file, in this order: new ones come last.
 NodeKind: TypeAlias = Literal[
     "object",
     "list",

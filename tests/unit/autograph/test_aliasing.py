@@ -5,30 +5,9 @@ from __future__ import annotations
 import pytest
 
 import tfx as tf
+from tests.unit.autograph.counters import Counter
 
 N = tf.constant(3)
-
-
-class Counter:
-    def __init__(self, start=0):
-        self.count = start
-        self.items = []
-        self.last = None
-
-    def change(self):
-        self.count += 1
-
-    def keep(self, x):
-        self.last = x
-
-    def add(self, x):
-        self.items.append(x)
-
-    def same(self):
-        self.count = self.count * 1
-
-    def total(self):
-        return self.count
 
 
 def check_refused(function, *texts, error=TypeError):

@@ -15,31 +15,10 @@ import numpy as np
 import pytest
 
 import tfx as tf
+from tests.unit.autograph.counters import Counter
 
 COUNT = 0
 BOX = {"count": 0}
-
-
-class Counter:
-    def __init__(self, start=0):
-        self.count = start
-        self.items = []
-        self.last = None
-
-    def change(self):
-        self.count += 1
-
-    def keep(self, x):
-        self.last = x
-
-    def add(self, x):
-        self.items.append(x)
-
-    def same(self):
-        self.count = self.count * 1
-
-    def total(self):
-        return self.count
 
 
 class Slotted:

@@ -6,35 +6,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-
-F64 = tf.float64
-POINTS = [[0.9, 0.8, 1.1], [0.3, 0.6, -0.4]]
-
-
-def c(value):
-    return tf.constant(value, F64)
-
-
-def _first(f, x, v):
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = f(x, v)
-    dx, dv = tape.gradient(y, [x, v], unconnected_gradients="zero")
-    return y, dx, dv
-
-
-def _second(f, x, v):
-    """A directional second derivative: the gradient of a sum of gradients."""
-    with tf.GradientTape() as outer:
-        outer.watch(x)
-        _, dx, dv = _first(f, x, v)
-        total = tf.reduce_sum(dx * c([1.0, -2.0, 0.5])) + 3.0 * dv
-    return outer.gradient(total, [x, v], unconnected_gradients="zero")
-
-
-def _close(found, expected):
-    for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-9)
+from tests.unit.control_flow.derivatives import F64, POINTS, c, close, first, second
 
 
 def _range_loop(n, step, start):
@@ -151,23 +123,23 @@ def test_loops_at_any_depth(program, levels):
     """Loops in loops in loops, none of which is known to run how often."""
     v = tf.Variable(0.8, dtype=F64)
     traced = tf.function(lambda n, x: program(levels, n, x, v))
-    inside = tf.function(lambda n, x: _first(lambda x, v: program(levels, n, x, v), x, v))
+    inside = tf.function(lambda n, x: first(lambda x, v: program(levels, n, x, v), x, v))
     for n in (0, 1, 2, 3):
         x, count = c(POINTS[0]), tf.constant(n)
-        expected = _first(lambda x, v, n=count: program(levels, n, x, v), x, v)
-        _close(_first(lambda x, v, n=count: traced(n, x), x, v), expected)
-        _close(inside(count, x), expected)
+        expected = first(lambda x, v, n=count: program(levels, n, x, v), x, v)
+        close(first(lambda x, v, n=count: traced(n, x), x, v), expected)
+        close(inside(count, x), expected)
 
 
 @pytest.mark.parametrize("levels", [3, 4])
 @pytest.mark.parametrize("program", DEEP, ids=lambda p: p.__name__)
 def test_second_derivatives_at_any_depth(program, levels):
     v = tf.Variable(0.8, dtype=F64)
-    traced = tf.function(lambda n, x: _second(lambda x, v: program(levels, n, x, v), x, v))
+    traced = tf.function(lambda n, x: second(lambda x, v: program(levels, n, x, v), x, v))
     for n in (0, 2):
         x, count = c(POINTS[0]), tf.constant(n)
-        expected = _second(lambda x, v, n=count: program(levels, n, x, v), x, v)
-        _close(traced(count, x), expected)
+        expected = second(lambda x, v, n=count: program(levels, n, x, v), x, v)
+        close(traced(count, x), expected)
 
 
 def test_loops_at_any_depth_over_tensors_of_any_shape():
@@ -186,7 +158,7 @@ def test_loops_at_any_depth_over_tensors_of_any_shape():
                 tape.watch(x)
                 y = g(n, x)
             results.append((y, tape.gradient(y, x)))
-        _close(results[1], results[0])
+        close(results[1], results[0])
 
 
 def test_kept_values_of_small_dtypes_at_any_depth():

@@ -10,12 +10,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
-
-F64 = tf.float64
-
-
-def c(value):
-    return tf.constant(value, F64)
+from tests.unit.control_flow.derivatives import F64, POINTS, c, close, first, second
 
 
 def branch(x, v):
@@ -344,38 +339,15 @@ PROGRAMS = [
     array_replaced,
     array_replaced_in_branch,
 ]
-POINTS = [[0.9, 0.8, 1.1], [0.3, 0.6, -0.4]]
-
-
-def _first(f, x, v):
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        y = f(x, v)
-    dx, dv = tape.gradient(y, [x, v], unconnected_gradients="zero")
-    return y, dx, dv
-
-
-def _second(f, x, v):
-    """A directional second derivative: the gradient of a sum of gradients."""
-    with tf.GradientTape() as outer:
-        outer.watch(x)
-        _, dx, dv = _first(f, x, v)
-        total = tf.reduce_sum(dx * c([1.0, -2.0, 0.5])) + 3.0 * dv
-    return outer.gradient(total, [x, v], unconnected_gradients="zero")
-
-
-def _close(found, expected):
-    for a, b in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
-        np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("point", POINTS, ids=["up", "down"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_graph_and_eager_agree(program, point):
     x, v = c(point), tf.Variable(1.3, dtype=F64)
-    expected = _first(program, x, v)
-    _close(_first(tf.function(program), x, v), expected)  # the tape is outside
-    _close(tf.function(lambda x: _first(program, x, v))(x), expected)  # and inside
+    expected = first(program, x, v)
+    close(first(tf.function(program), x, v), expected)  # the tape is outside
+    close(tf.function(lambda x: first(program, x, v))(x), expected)  # and inside
     for value, at in ((expected[1], x), (expected[2], v)):
         assert value.shape == at.shape
 
@@ -384,16 +356,16 @@ def test_graph_and_eager_agree(program, point):
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_second_derivatives(program, point):
     x, v = c(point), tf.Variable(1.3, dtype=F64)
-    expected = _second(program, x, v)
-    _close(_second(tf.function(program), x, v), expected)
-    _close(tf.function(lambda x: _second(program, x, v))(x), expected)
+    expected = second(program, x, v)
+    close(second(tf.function(program), x, v), expected)
+    close(tf.function(lambda x: second(program, x, v))(x), expected)
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_central_differences(program):
     traced, v = tf.function(program), tf.Variable(1.3, dtype=F64)
     x = np.array(POINTS[0])
-    _, dx, dv = _first(traced, c(x), v)
+    _, dx, dv = first(traced, c(x), v)
     step = 1e-6
     for i in range(3):
         e = np.eye(3)[i] * step
@@ -421,7 +393,7 @@ def test_two_gradients_of_one_persistent_tape():
 
     x = c(0.8)
     plain, traced = f(x), tf.function(f)(x)
-    _close(traced, plain)
+    close(traced, plain)
     np.testing.assert_allclose(traced[3].numpy(), 2.0 * traced[2].numpy())
 
 
@@ -435,9 +407,9 @@ def test_a_called_function_that_reads_what_it_assigned():
         return x + v * x
 
     x = c(2.0)
-    plain = _first(lambda x, v: tf.cond(x > 0.0, lambda: called(x), lambda: x), x, v)
-    traced = _first(tf.function(lambda x, v: tf.cond(x > 0.0, lambda: called(x), lambda: x)), x, v)
-    _close(traced, plain)
+    plain = first(lambda x, v: tf.cond(x > 0.0, lambda: called(x), lambda: x), x, v)
+    traced = first(tf.function(lambda x, v: tf.cond(x > 0.0, lambda: called(x), lambda: x)), x, v)
+    close(traced, plain)
     assert traced[2].numpy() == 2.0
 
     @tf.function
@@ -473,7 +445,7 @@ def test_gradients_of_weights_are_summed_after_the_loop(steps, rng):
         return tape.gradient(y, [x, w, b], unconnected_gradients="zero")
 
     traced = tf.function(f)
-    _close(traced(x), f(x))
+    close(traced(x), f(x))
     nodes = traced.get_concrete_function(x).graph.graph.nodes
     loops = [n for n in nodes if n.op == "Loop"]
     inside = [(n.op, n.attrs.get("transA", 0)) for n in loops[-1].attrs["body"].nodes]
