@@ -1,10 +1,11 @@
-"""Files and modules that documents and docstrings speak of exist."""
+"""Files, modules and headings that documents and docstrings speak of exist."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from tests import source_tree
 
@@ -54,3 +55,28 @@ def test_modules_and_their_names_exist() -> None:
         if length > 1 and rest and not re.search(rf"\b{rest[0]}\b", source):
             missing.append(f"{where}: {text}")
     assert not missing, "\n".join(sorted(missing))
+
+
+def _anchors(path: Path) -> set[str]:
+    """What links call the headings of a document."""
+    headings = re.findall(r"^#+ (.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", text.strip().lower()).replace(" ", "-") for text in headings}
+
+
+def test_links_of_documents_lead_somewhere() -> None:
+    root = source_tree.ROOT
+    documents = [*root.glob("*.md"), *root.glob("docs/*.md"), *root.glob("loaders/*/README.md")]
+    documents += [root / "loaders" / "SPEC.md", *root.glob("model_zoo/**/*.md")]
+    broken = []
+    for document in documents:
+        text = re.sub(
+            r"^```.*?^```$", "", document.read_text("utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        for link in re.findall(r"\]\(([^)\s]+)\)", text):
+            place, _, heading = link.partition("#")
+            target = document.parent / place if place else document
+            if link.startswith("http"):
+                continue
+            if not target.exists() or (heading and heading not in _anchors(target)):
+                broken.append(f"{document.relative_to(root)}: {link}")
+    assert not broken, "\n".join(broken)
