@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import tfx as tf
@@ -52,54 +53,19 @@ def _search(width: int, top: int, blank: int) -> Callable[..., Any]:
 def _traced(scores: Any, lengths: Any, width: int, top: int, blank: int) -> tuple[Any, Any]:
     size = tf.shape(scores)
     batch, frames, classes = size[0], size[1], size[2]
-    letters = tf.range(classes)
-    blank_class = blank if blank >= 0 else blank + classes
-    # With the frames first, and nothing for the blank among the letters.
-    logs = tf.transpose(tf.nn.log_softmax(scores), [1, 0, 2])
     never = tf.constant(_NEVER, scores.dtype)
-    places = tf.range(frames)
+    search = _Beams(
+        # With the frames first.
+        logs=tf.transpose(tf.nn.log_softmax(scores), [1, 0, 2]),
+        letters=tf.range(classes),
+        blank=blank if blank >= 0 else blank + classes,
+        never=never,
+        width=width,
+    )
 
     def step(t: Any, *state: Any) -> Any:
-        texts, counts, last, marks, with_blank, with_letter = state
-        now = logs[t]
-        both = _either(with_blank, with_letter)
-        no_letter = both + tf.gather(now, blank_class, axis=1)[:, None]
-        again = with_letter + tf.gather(now, tf.maximum(last, 0), axis=1, batch_dims=1)
-        # One letter more: after the same letter only if a blank is between.
-        same = letters == last[:, :, None]
-        more = tf.where(same, with_blank[:, :, None], both[:, :, None]) + now[:, None]
-        more = tf.where(letters == blank_class, never, more)
-        # What becomes a beginning that is kept already is added to that.
-        onward = _marked(marks[:, :, None], last[:, None, :])
-        found = tf.reduce_all(onward == marks[:, None], -1)
-        found = tf.logical_and(found, counts[:, :, None] + 1 == counts[:, None])
-        found = tf.logical_and(found, both[:, None] > _NEVER / 2)
-        reached = tf.gather(more, tf.maximum(last, 0), axis=2, batch_dims=1)
-        again = _either(again, tf.reduce_logsumexp(tf.where(found, reached, never), 1))
-        taken = tf.matmul(tf.cast(found, scores.dtype), tf.cast(same, scores.dtype))
-        more = tf.where(taken > 0, never, more)
-        # The best of those that stay and those that grow.
-        all_of = tf.concat([_either(no_letter, again), tf.reshape(more, [batch, -1])], 1)
-        best, which = tf.math.top_k(all_of, width)
-        stays = which < width
-        source = tf.where(stays, which, (which - width) // classes)
-        letter = (which - width) % classes
-
-        def chosen(x: Any) -> Any:
-            return tf.gather(x, source, axis=1, batch_dims=1)
-
-        before = chosen(counts)
-        here = tf.logical_and(places == before[:, :, None], tf.logical_not(stays)[:, :, None])
-        old = chosen(marks)
-        after = (
-            tf.where(here, letter[:, :, None], chosen(texts)),
-            before + tf.cast(tf.logical_not(stays), tf.int32),
-            tf.where(stays, chosen(last), letter),
-            tf.where(stays[:, :, None], old, _marked(old, letter)),
-            tf.where(stays, chosen(no_letter), never),
-            tf.where(stays, chosen(again), best),
-        )
         counts_now = t < lengths
+        after = search.step(t, *state)
         return (
             t + 1,
             *[
@@ -125,6 +91,69 @@ def _traced(scores: Any, lengths: Any, width: int, top: int, blank: int) -> tupl
     texts = tf.where(possible[:, :, None], texts[:, :top], -1)
     none = tf.constant(-float("inf"), scores.dtype)
     return tf.transpose(texts, [1, 0, 2]), tf.where(possible, chances, none)
+
+
+@dataclass(frozen=True)
+class _Beams:
+    """What a frame makes of the beginnings that are kept.
+
+    Their state: texts, lengths, last letters, remainders, and the logarithms of both probabilities.
+    """
+
+    logs: Any
+    letters: Any
+    blank: Any
+    never: Any
+    width: int
+
+    def step(
+        self, t: Any, texts: Any, counts: Any, last: Any, marks: Any, blank: Any, letter: Any
+    ) -> tuple[Any, ...]:
+        """The best beginnings behind frame ``t``: of those that stay and those that grow."""
+        both = _either(blank, letter)
+        no_letter = both + tf.gather(self.logs[t], self.blank, axis=1)[:, None]
+        again, more = self._grown(t, counts, last, marks, blank, letter)
+        all_of = [_either(no_letter, again), tf.reshape(more, [tf.shape(more)[0], -1])]
+        best, which = tf.math.top_k(tf.concat(all_of, 1), self.width)
+        stays, classes = which < self.width, tf.size(self.letters)
+        source = tf.where(stays, which, (which - self.width) // classes)
+        added = (which - self.width) % classes
+
+        def chosen(x: Any) -> Any:
+            return tf.gather(x, source, axis=1, batch_dims=1)
+
+        before, old, grows = chosen(counts), chosen(marks), tf.logical_not(stays)
+        here = tf.logical_and(tf.range(tf.shape(texts)[2]) == before[:, :, None], grows[:, :, None])
+        return (
+            tf.where(here, added[:, :, None], chosen(texts)),
+            before + tf.cast(grows, tf.int32),
+            tf.where(stays, chosen(last), added),
+            tf.where(stays[:, :, None], old, _marked(old, added)),
+            tf.where(stays, chosen(no_letter), self.never),
+            tf.where(stays, chosen(again), best),
+        )
+
+    def _grown(
+        self, t: Any, counts: Any, last: Any, marks: Any, blank: Any, letter: Any
+    ) -> tuple[Any, Any]:
+        """Chances of the same text by a letter that goes on, and of each letter more.
+
+        What becomes a beginning that is kept already is added to that.
+        """
+        now, both = self.logs[t], _either(blank, letter)
+        again = letter + tf.gather(now, tf.maximum(last, 0), axis=1, batch_dims=1)
+        # After the same letter only if a blank is between.
+        same = self.letters == last[:, :, None]
+        more = tf.where(same, blank[:, :, None], both[:, :, None]) + now[:, None]
+        more = tf.where(self.letters == self.blank, self.never, more)
+        onward = _marked(marks[:, :, None], last[:, None, :])
+        found = tf.reduce_all(onward == marks[:, None], -1)
+        found = tf.logical_and(found, counts[:, :, None] + 1 == counts[:, None])
+        found = tf.logical_and(found, both[:, None] > _NEVER / 2)
+        reached = tf.gather(more, tf.maximum(last, 0), axis=2, batch_dims=1)
+        again = _either(again, tf.reduce_logsumexp(tf.where(found, reached, self.never), 1))
+        taken = tf.matmul(tf.cast(found, now.dtype), tf.cast(same, now.dtype))
+        return again, tf.where(taken > 0, self.never, more)
 
 
 def _either(a: Any, b: Any) -> Any:
