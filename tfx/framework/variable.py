@@ -17,20 +17,19 @@ from enum import Enum
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, Protocol
 
-from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.references import Reference
 from tfx.core.shapes import TensorShape
 from tfx.framework import deferred_restores, variable_locks
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
-from tfx.framework.context import current, init_scope, using
-from tfx.framework.convert import convert_to_tensor
+from tfx.framework.context import current, using
 from tfx.framework.device import DEFAULT_DEVICE, placed, trace_device
 from tfx.framework.operand import Operand
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
+from tfx.framework.tensor import EagerTensor, Tensor, label, raw_of
 from tfx.framework.variable_creators import VariableKind
+from tfx.framework.variables.creation import initial_tensor, register_created
 from tfx.framework.variables.observers import observers, tell_observers
 from tfx.framework.variables.scatter_updates import ScatterUpdates, matching
 from tfx.framework.variables.session_names import SessionNames
@@ -156,7 +155,7 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
                 "tf.Variable() came without an initial_value; expected a tensor, numbers, an array "
                 "or a function without arguments that returns one, such as tf.Variable([1.0, 2.0])."
             )
-        value = _initial_tensor(initial_value, dtype)
+        value = initial_tensor(initial_value, dtype)
         context = current()
         self._name = f"{context.scope}{name or 'Variable'}:0"
         self._dtype = value.dtype
@@ -186,7 +185,7 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         self._home = trace_device(placed(context.device, "VariableV2", self._name, (value,)))
         self._raw: RawValue = values.copy_to_device(value._raw, self._home)
         if context.graph is not None:
-            _register_created(context.graph, self)
+            register_created(context.graph, self)
         living[self._number] = self
         deferred_restores.created(self)
 
@@ -556,44 +555,6 @@ def _remade(value: EagerTensor, facts: dict[str, Any]) -> Variable:
     if "aside" in facts:
         copied.aside = facts["aside"]
     return copied
-
-
-def _initial_tensor(initial_value: Any, dtype: DTypeLike | None) -> EagerTensor:
-    """The initial value, computed outside of any trace."""
-    if type(initial_value) is EagerTensor and dtype is None:
-        return initial_value
-    if callable(initial_value):
-        with init_scope():
-            initial_value = initial_value()
-    if isinstance(initial_value, SymbolicTensor):
-        initial_value = initial_value.graph.evaluate(initial_value)
-    with init_scope():
-        if dtype is not None and isinstance(initial_value, EagerTensor):
-            wanted = dtypes.as_dtype(dtype)
-            if initial_value.dtype is not wanted:
-                raise DTypeMismatchError(
-                    f"Variable of dtype {wanted.name} cannot start from a tensor of dtype "
-                    f"{initial_value.dtype.name}; cast it first."
-                )
-        tensor = convert_to_tensor(initial_value, dtype)
-    assert isinstance(tensor, EagerTensor)
-    return tensor
-
-
-def _register_created(graph: Any, variable: Variable) -> None:
-    """A variable was made while tracing: only a function's first call may do that.
-
-    Wherever that call is: a function that is first called by another one has variables of its own.
-    """
-    while graph is not None:
-        if graph.created_variables is None:
-            raise ValueError(
-                "tf.function only supports singleton tf.Variables created on the first call. "
-                f"Function {graph.name!r} tried to create variable '{variable.name}' again: make "
-                "sure the tf.Variable is only created once, or created outside tf.function."
-            )
-        graph.created_variables.append(variable)
-        graph = graph.parent if graph.is_body else None
 
 
 def seeds_of(variable: Variable) -> tuple[int, ...] | None:

@@ -1,1 +1,1 @@
-"""Parts of ``Variable``: scatter updates, names of TensorFlow 1, and who is told of assignments."""
+"""Parts of ``Variable``: how it begins, scatter updates, TensorFlow 1's names, observers."""
