@@ -54,11 +54,7 @@ def has_custom_gradients(graph: Graph, chosen: Callable[[Node], bool] = lambda _
         graph: The graph.
         chosen: Tells which of these parts count.
     """
-    return any(
-        isinstance(node.tag, CustomGradient) and chosen(node)
-        for part in (graph, *graph.subgraphs())
-        for node in part.nodes
-    )
+    return any(isinstance(node.tag, CustomGradient) and chosen(node) for node in graph.all_nodes())
 
 
 def all_graphs(graph: Graph) -> Iterator[Graph]:

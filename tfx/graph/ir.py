@@ -346,6 +346,12 @@ class Graph:
                         stack.append(body)
                         yield body
 
+    def all_nodes(self) -> Iterator[Node]:
+        """The nodes of this graph and then of all below it."""
+        yield from self.nodes
+        for graph in self.subgraphs():
+            yield from graph.nodes
+
     def copy(self) -> Graph:
         """The same nodes and values in new lists: passes rewrite copies, never what was traced."""
         other = Graph(self.name, self.parent)

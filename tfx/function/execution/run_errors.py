@@ -97,14 +97,13 @@ def _named(name: str, graph: Graph) -> Node | None:
     """The node that a name in a message means; nodes of called graphs have prefixed names."""
     # Inlining prefixes names (``_inlfunc_f_MatMul``), fusions append to them (``MatMul/Fusion/``).
     best: Node | None = None
-    for g in (graph, *graph.subgraphs()):
-        for node in g.nodes:
-            if node.op == CALL:  # its name is a part of the names of the nodes below
-                continue
-            if name == node.name:
-                return node
-            if node.name in name and (best is None or len(node.name) > len(best.name)):
-                best = node
+    for node in graph.all_nodes():
+        if node.op == CALL:  # its name is a part of the names of the nodes below
+            continue
+        if name == node.name:
+            return node
+        if node.name in name and (best is None or len(node.name) > len(best.name)):
+            best = node
     return best
 
 
@@ -131,7 +130,7 @@ def _entered(
     graph: Graph, outer: Node, node: Node, inputs: Sequence[RawValue], compiled: Compile
 ) -> Iterator[tuple[Graph, Sequence[RawValue]]]:
     """The graph inside of a node that fails because of another in it, and the inputs it had."""
-    bodies = [b for b in outer.bodies() if any(node in g.nodes for g in (b, *b.subgraphs()))]
+    bodies = [b for b in outer.bodies() if node in b.all_nodes()]
     if not bodies:
         return
     given = _computed(graph, outer.inputs, inputs, compiled)

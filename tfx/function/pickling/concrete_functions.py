@@ -96,12 +96,7 @@ def _portable(graph: Graph) -> Graph:
     Raises:
         InvalidArgumentError: it calls Python code that its results depend on.
     """
-    calls = [
-        node.attrs["call"]
-        for part in (graph, *graph.subgraphs())
-        for node in part.nodes
-        if node.op == HOST
-    ]
+    calls = [node.attrs["call"] for node in graph.all_nodes() if node.op == HOST]
     if all(map(_can_be_pickled, calls)):
         return graph
     kept, dropped = drop_host_calls(graph)

@@ -113,9 +113,7 @@ class _Eliminator(Rewriter):
         found = self._pure.get(id(graph))
         if found is None:
             found = self._pure[id(graph)] = all(
-                n.op != HOST and not traits(n.op).random
-                for part in (graph, *graph.subgraphs())
-                for n in part.nodes
+                n.op != HOST and not traits(n.op).random for n in graph.all_nodes()
             )
         return found
 

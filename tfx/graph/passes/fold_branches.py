@@ -23,11 +23,7 @@ from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
 def has_branches(graph: Graph) -> bool:
     """True if a graph, or one below it, has an ``If`` but those of sums, which have none inside."""
-    return any(
-        n.op == "If" and n.tag is not Mark.PART_OF_SUM
-        for g in (graph, *graph.subgraphs())
-        for n in g.nodes
-    )
+    return any(n.op == "If" and n.tag is not Mark.PART_OF_SUM for n in graph.all_nodes())
 
 
 def fold_branches(graph: Graph, known: Mapping[Value, RawValue]) -> Graph:

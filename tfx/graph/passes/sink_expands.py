@@ -23,7 +23,7 @@ def sink_expands(graph: Graph) -> Graph:
         graph: The graph. An ``Expand`` that nothing uses any more stays: dead code is another
             pass's business.
     """
-    if not any(n.op == "Expand" for g in (graph, *graph.subgraphs()) for n in g.nodes):
+    if not any(n.op == "Expand" for n in graph.all_nodes()):
         return graph
     return _Narrower().run(graph)
 

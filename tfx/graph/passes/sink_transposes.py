@@ -40,7 +40,7 @@ def sink_transposes(graph: Graph) -> Graph:
         graph: The graph. A ``Transpose`` that nothing uses any more stays: dead code is another
             pass's business.
     """
-    if not any(n.op == "Transpose" for g in (graph, *graph.subgraphs()) for n in g.nodes):
+    if not any(n.op == "Transpose" for n in graph.all_nodes()):
         return graph
     return _Sinking().run(graph)
 

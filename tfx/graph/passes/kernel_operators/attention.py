@@ -44,8 +44,7 @@ _KEPT = 2
 
 def use_attention_kernels(graph: Graph) -> Graph:
     """A copy of the graph, bodies and callees included, with ``FlashAttention`` nodes."""
-    graphs = (graph, *graph.subgraphs())
-    if not any(_softmax(node) is not None for g in graphs for node in g.nodes):
+    if not any(_softmax(node) is not None for node in graph.all_nodes()):
         return graph
     return _Attentions().run(graph)
 

@@ -80,7 +80,7 @@ def use_channels_last_kernels(graph: Graph, frozen: Iterable[Value] = ()) -> Gra
         graph: As it was traced.
         frozen: Inputs that never change while the result is used.
     """
-    if not any(traits(n.op).window for g in (graph, *graph.subgraphs()) for n in g.nodes):
+    if not any(traits(n.op).window for n in graph.all_nodes()):
         return graph
     return _ChannelsLast(frozen).run(graph)
 

@@ -25,8 +25,7 @@ _ENDED = (CHANNELS_LAST_CONV, CHANNELS_LAST_MAX_POOL_GRADIENT)
 
 def end_convolutions(graph: Graph) -> Graph:
     """A copy of the graph, bodies and callees included, with fewer nodes behind convolutions."""
-    graphs = (graph, *graph.subgraphs())
-    if not any(node.op in _ENDED for g in graphs for node in g.nodes):
+    if not any(node.op in _ENDED for node in graph.all_nodes()):
         return graph
     return _Ends().run(graph)
 

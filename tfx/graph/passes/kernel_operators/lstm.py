@@ -31,7 +31,7 @@ def use_lstm_kernels(graph: Graph, *, own_kernels: bool) -> Graph:
         graph: As it was traced.
         own_kernels: Whether it may use the operators of our kernels' library.
     """
-    if not any(_is_gradient(node) for g in (graph, *graph.subgraphs()) for node in g.nodes):
+    if not any(_is_gradient(node) for node in graph.all_nodes()):
         return graph
     changed = _Kernels().run(graph) if own_kernels else graph
     return _Expanding().run(changed)

@@ -37,8 +37,7 @@ def use_product_kernels(graph: Graph, known: Mapping[Value, RawValue]) -> Graph:
     library = usable_library(True)
     if library is None or not library.product_width:
         return graph
-    nodes = (node for g in (graph, *graph.subgraphs()) for node in g.nodes)
-    found = any(node.op in ("MatMul", "Gemm") for node in nodes)
+    found = any(node.op in ("MatMul", "Gemm") for node in graph.all_nodes())
     return _Products(known, library.product_width).run(graph) if found else graph
 
 

@@ -39,9 +39,10 @@ _LEAST, _LEAST_OF_GRADIENT = _Least(1 << 10, 16), _Least(1 << 14, 32)
 
 def use_softmax_kernels(graph: Graph) -> Graph:
     """A copy of the graph, bodies and callees included, with ``MaskedSoftmax`` nodes."""
-    nodes = (node for g in (graph, *graph.subgraphs()) for node in g.nodes)
     # Whoever differentiates a softmax in another graph multiplies by what it was.
-    return _Softmaxes().run(graph) if any(n.op in ("Softmax", "Sub") for n in nodes) else graph
+    if not any(node.op in ("Softmax", "Sub") for node in graph.all_nodes()):
+        return graph
+    return _Softmaxes().run(graph)
 
 
 class _Mask(NamedTuple):

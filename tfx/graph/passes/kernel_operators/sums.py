@@ -31,8 +31,7 @@ _OTHERS = ("ReduceSum", "ReduceMean", "ScatterElements")
 
 def use_sum_kernels(graph: Graph) -> Graph:
     """A copy of the graph, bodies and callees included, with ``ColumnSum`` and ``RowSum`` nodes."""
-    nodes = (node for g in (graph, *graph.subgraphs()) for node in g.nodes)
-    found = any(n.tag is Mark.PART_OF_SUM or n.op in _OTHERS for n in nodes)
+    found = any(n.tag is Mark.PART_OF_SUM or n.op in _OTHERS for n in graph.all_nodes())
     return _Sums().run(graph) if found else graph
 
 
