@@ -7,6 +7,7 @@ import pytest
 
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.agreement import check
+from tests.unit.ops.number_types import NUMBERS
 from tests.unit.ops.tracing import run_traced
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
@@ -18,21 +19,7 @@ from tfx.ops.array.creation import eye, fill, ones, ones_like, zeros, zeros_like
 from tfx.ops.array.shape import shape
 from tfx.testing import assert_close, check_grads
 
-DTYPES = [
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-]
+DTYPES = [*NUMBERS, "bool"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -7,6 +7,7 @@ import pytest
 
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.agreement import check
+from tests.unit.ops.number_types import NUMBERS
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import constant
@@ -40,23 +41,7 @@ def test_little_depth(depth):
     check(lambda i: one_hot(i, depth), [np.array([0, 1])], _reference([0, 1], depth))
 
 
-DTYPES = [
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", NUMBERS)
 def test_dtypes(dtype):
     result = one_hot([0, -1, 2], 3, dtype=dtype)
     assert result.dtype == dtype

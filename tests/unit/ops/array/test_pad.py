@@ -8,6 +8,7 @@ import pytest
 import tfx as tf
 import tfx.ops.common.operator_overloads
 from tests.unit.ops.agreement import check
+from tests.unit.ops.number_types import INTEGERS
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
@@ -81,20 +82,7 @@ def test_nothing_and_scalars():
     assert_close(pad(3.0, np.zeros((0, 2), np.int32)), 3.0)
 
 
-DTYPES = [
-    "float16",
-    "bfloat16",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-]
+DTYPES = ["float16", "bfloat16", "float64", *INTEGERS, "bool"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -10,6 +10,7 @@ import pytest
 import tfx as tf
 import tfx.ops.common.operator_overloads
 from tests.unit.ops.agreement import check
+from tests.unit.ops.number_types import NUMBERS
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.context import using
 from tfx.framework.convert import constant
@@ -18,21 +19,7 @@ from tfx.ops.array import ranges
 from tfx.ops.array.ranges import linspace
 from tfx.testing import assert_close, check_grads
 
-DTYPES = [
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-]
+DTYPES = [*NUMBERS, "bool"]
 
 
 @pytest.mark.parametrize(

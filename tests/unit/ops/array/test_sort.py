@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.agreement import check
+from tests.unit.ops.number_types import NUMBERS
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
@@ -24,21 +25,6 @@ from tfx.ops.array.sort import (
 )
 from tfx.testing import assert_close, check_grads
 
-DTYPES = [
-    "float16",
-    "bfloat16",
-    "float32",
-    "float64",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-]
-
 
 @pytest.mark.parametrize("direction", ["ASCENDING", "DESCENDING"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
@@ -51,7 +37,7 @@ def test_sort_and_argsort(shape, axis, direction, rng):
     check(lambda x: argsort(x, axis, direction), [x], order.astype(np.int32))
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("dtype", NUMBERS)
 def test_dtypes(dtype):
     values = [3, 1, 2, 1] if dtype.startswith(("u", "f", "bf")) else [3, -1, 2, -1]
     x = constant(values, dtype)

@@ -7,6 +7,7 @@ import pytest
 
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.agreement import check
+from tests.unit.ops.number_types import INTEGERS
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
@@ -37,20 +38,7 @@ def test_selection(condition, x, y):
     check_grads(lambda x, y: where(condition, x * x, y * y), [x, y])
 
 
-DTYPES = [
-    "float16",
-    "float64",
-    "bfloat16",
-    "int8",
-    "int16",
-    "int32",
-    "int64",
-    "uint8",
-    "uint16",
-    "uint32",
-    "uint64",
-    "bool",
-]
+DTYPES = ["float16", "bfloat16", "float64", *INTEGERS, "bool"]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

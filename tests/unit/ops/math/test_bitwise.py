@@ -7,9 +7,9 @@ import pytest
 
 import tfx as tf
 from tests.unit.ops.agreement import check
+from tests.unit.ops.number_types import INTEGERS
 from tfx.core.errors import InvalidArgumentError
 
-KINDS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 PAIRS = {
     "bitwise_and": np.bitwise_and,
     "bitwise_or": np.bitwise_or,
@@ -19,7 +19,7 @@ PAIRS = {
 }
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", INTEGERS)
 @pytest.mark.parametrize("name", PAIRS)
 def test_pairs(name: str, kind: str) -> None:
     x = np.array([-100, 100, 7, -1]).astype(kind)
@@ -27,7 +27,7 @@ def test_pairs(name: str, kind: str) -> None:
     check(getattr(tf.bitwise, name), [x, y], PAIRS[name](x, y))
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", INTEGERS)
 def test_invert(kind: str) -> None:
     x = np.array([-100, 100, 7, -1]).astype(kind)
     check(tf.bitwise.invert, [x], ~x)
