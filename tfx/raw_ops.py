@@ -14,6 +14,9 @@ from typing import Any as _Any
 import tfx as _tf
 from tfx.core.namespaces import MissingNameError as _MissingNameError
 from tfx.core.signatures import show_signature
+from tfx.ops.array import unique as _unique
+from tfx.ops.common import broadcast_shapes as _shapes
+from tfx.ops.math import incomplete_gamma as _gamma
 from tfx.ops.nn import fused_normalization as _fused
 
 _int32, _int64, _float32 = _tf.int32, _tf.int64, _tf.float32
@@ -173,6 +176,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     ),
     "Bitcast": lambda *, input, type, name=None: _tf.bitcast(input, type),
     "BroadcastArgs": lambda *, s0, s1, name=None: _tf.broadcast_dynamic_shape(s0, s1),
+    "BroadcastGradientArgs": lambda *, s0, s1, name=None: _shapes.broadcast_gradient_args(s0, s1),
     "BroadcastTo": lambda *, input, shape, name=None: _tf.broadcast_to(input, shape),
     "Cast": lambda *, x, DstT, Truncate=False, name=None: _tf.cast(x, DstT),  # noqa: N803
     "CheckNumerics": lambda *, tensor, message, name=None: (
@@ -245,6 +249,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     "Identity": lambda *, input, name=None: _tf.identity(input),
     "IdentityN": lambda *, input, name=None: _tf.identity_n(input),
     "Igamma": lambda *, a, x, name=None: _tf.math.igamma(a, x),
+    "IgammaGradA": lambda *, a, x, name=None: _gamma.igamma_grad_a(a, x),
     "Igammac": lambda *, a, x, name=None: _tf.math.igammac(a, x),
     "L2Loss": lambda *, t, name=None: _tf.nn.l2_loss(t),
     "LRN": lambda *, input, depth_radius=5, bias=1, alpha=1, beta=0.5, name=None: (
@@ -258,6 +263,12 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _tf.linalg.band_part(input, num_lower, num_upper)
     ),
     "MatrixDeterminant": lambda *, input, name=None: _tf.linalg.det(input),
+    "MatrixDiagPartV2": lambda *, input, k, padding_value, name=None: _tf.linalg.diag_part(
+        input, k=_axis(k), padding_value=padding_value, align="LEFT_LEFT"
+    ),
+    "MatrixDiagPartV3": lambda *, input, k, padding_value, align="RIGHT_LEFT", name=None: (
+        _tf.linalg.diag_part(input, k=_axis(k), padding_value=padding_value, align=align)
+    ),
     "MatrixInverse": lambda *, input, adjoint=False, name=None: _tf.linalg.inv(input, adjoint),
     "MatrixSolve": lambda *, matrix, rhs, adjoint=False, name=None: (
         _tf.linalg.solve(matrix, rhs, adjoint)
@@ -281,6 +292,9 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _tf.pad(input, paddings, constant_values=constant_values)
     ),
     "Polygamma": lambda *, a, x, name=None: _tf.math.polygamma(a, x),
+    "RandomGammaGrad": lambda *, alpha, sample, name=None: (
+        _gamma.random_gamma_grad(alpha, sample)
+    ),
     "RandomShuffle": lambda *, value, seed=0, seed2=0, name=None: (
         _tf.random.shuffle(value, seed or seed2 or None)
     ),
@@ -353,6 +367,13 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _tf.random.truncated_normal(shape, dtype=dtype, seed=seed or seed2 or None)
     ),
     "Unique": lambda *, x, out_idx=_int32, name=None: _tf.unique(x, out_idx),
+    "UniqueV2": lambda *, x, axis, out_idx=_int32, name=None: (
+        _unique.unique_along(x, _axis(axis), out_idx)
+    ),
+    "UniqueWithCounts": lambda *, x, out_idx=_int32, name=None: _tf.unique_with_counts(x, out_idx),
+    "UniqueWithCountsV2": lambda *, x, axis, out_idx=_int32, name=None: (
+        _unique.unique_with_counts_along(x, _axis(axis), out_idx)
+    ),
     "Unpack": lambda *, value, num, axis=0, name=None: _tf.unstack(value, num, axis),
     "Where": lambda *, condition, name=None: _tf.where(condition),
     "Zeta": lambda *, x, q, name=None: _tf.math.zeta(x, q),

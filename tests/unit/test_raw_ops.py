@@ -31,6 +31,7 @@ CASES = [
     ("BatchMatMulV2", {"x": X, "y": U, "adj_y": True}, X @ U.T),
     ("BiasAdd", {"value": X, "bias": [1.0, 2.0, 3.0]}, X + np.float32([1, 2, 3])),
     ("BiasAddGrad", {"out_backprop": X}, X.sum(0)),
+    ("BroadcastArgs", {"s0": [1, 3], "s1": [2, 1, 1]}, [2, 1, 3]),
     ("BitwiseXor", {"x": I, "y": J}, I ^ J),
     ("Cast", {"x": X, "DstT": tf.int32}, X.astype(np.int32)),
     ("ConcatV2", {"values": [X, U], "axis": tf.constant(1)}, np.concatenate([X, U], 1)),
@@ -44,10 +45,16 @@ CASES = [
     ("FloorMod", {"x": I, "y": J}, I % J),
     ("GatherV2", {"params": X, "indices": [2, 0], "axis": 1}, X[:, [2, 0]]),
     ("Igamma", {"a": U, "x": U}, scipy.special.gammainc(U, U)),
+    ("IgammaGradA", {"a": U, "x": U},
+     np.subtract(*[scipy.special.gammainc(U.astype(float) + d, U) for d in (5e-5, -5e-5)]) / 1e-4),
     ("Inv", {"x": X}, 1 / X),
     ("L2Loss", {"t": X}, (X**2).sum() / 2),
     ("LeakyRelu", {"features": X}, np.where(X > 0, X, 0.2 * X)),
     ("MatMul", {"a": X, "b": U, "transpose_b": True}, X @ U.T),
+    ("MatrixDiagPartV2", {"input": X, "k": [-1, 1], "padding_value": 9.0},
+     [[-1.5, -3.0], [0.5, 0.25], [1.0, 9.0]]),
+    ("MatrixDiagPartV3", {"input": X, "k": (-1, 0), "padding_value": 9.0},
+     [[0.5, 0.25], [1.0, 9.0]]),
     ("Max", {"input": X, "axis": tf.constant([1]), "keep_dims": True}, X.max(1, keepdims=True)),
     ("Mean", {"input": X, "axis": []}, X),
     ("MirrorPad", {"input": X, "paddings": [[0, 0], [1, 1]], "mode": "REFLECT"},
@@ -79,6 +86,43 @@ def test_values(name, arguments, expected):
     traced = tf.function(lambda: operation(**arguments))
     for found in (operation(**arguments), traced()):
         np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("s0", "s1", "r0", "r1"),
+    [
+        ([2, 1, 3], [4, 1], [1], [0, 2]),
+        ([1, 3], [1, 3], [], []),
+        ([1, 3], [3], [0], [0]),
+        ([1, 1], [], [0, 1], [0, 1]),
+        ([1, 3], [2, 3], [0], []),
+    ],
+)
+def test_the_axes_that_gradients_of_broadcast_operands_are_summed_over(s0, s1, r0, r1):
+    def call():
+        a, b = tf.constant(s0, tf.int32), tf.constant(s1, tf.int32)
+        return R.BroadcastGradientArgs(s0=a, s1=b)
+
+    for found in (call(), tf.function(call)()):
+        assert [x.dtype for x in found] == [tf.int32] * 2
+        assert (found.r0.numpy().tolist(), found.r1.numpy().tolist()) == (r0, r1)
+
+
+def test_shapes_that_do_not_broadcast_have_no_gradient_axes():
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"Incompatible shapes: \[2\] vs"):
+        R.BroadcastGradientArgs(s0=[2], s1=[3])
+
+
+def test_unique_slices():
+    rows = R.UniqueWithCountsV2(x=[[1, 2], [1, 2], [3, 4]], axis=[0])
+    assert [x.numpy().tolist() for x in rows] == [[[1, 2], [3, 4]], [0, 0, 1], [2, 1]]
+    columns = R.UniqueV2(x=[[1.0, 2.0, 1.0]], axis=tf.constant([1]), out_idx=tf.int64)
+    assert [x.numpy().tolist() for x in columns] == [[[1.0, 2.0]], [0, 1, 0]]
+    assert columns.idx.dtype is tf.int64
+    flat = R.UniqueWithCountsV2(x=[3, 1, 3], axis=[])
+    assert flat.count.numpy().tolist() == [2, 1]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="axis must be"):
+        R.UniqueV2(x=[[1]], axis=[2])
 
 
 def test_operations_of_several_results():

@@ -51,9 +51,7 @@ class Tensor(Immutable, Operand):
     # Only a part of a variable has it: ``v[1:].assign(...)``, see ``ops.array.slice_assignment``.
     assign: Callable[..., Variable]
 
-    if TYPE_CHECKING:
-        # ``for i in tf.range(n)``: both kinds have their own.
-        def __iter__(self) -> Iterator[Any]: ...
+    OVERLOADABLE_OPERATORS: frozenset[str]  # the methods that are Python's operators
 
     @property
     def dtype(self) -> DType:
@@ -131,6 +129,12 @@ class Tensor(Immutable, Operand):
         raise TypeError("Tensor is unhashable. Instead, use tensor.ref() as the key.")
 
     def __len__(self) -> int:
+        raise AssertionError
+
+    def __bool__(self) -> bool:
+        raise AssertionError
+
+    def __iter__(self) -> Iterator[Any]:
         raise AssertionError
 
 

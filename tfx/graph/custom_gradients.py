@@ -22,19 +22,35 @@ class CustomGradient(Tag):
     The marker's inputs are the results, what the gradient is taken with respect to, and what it is
     computed from besides the gradients of the results.
 
-    Attributes:
+    Args:
         graph: From gradients of the results, followed by what else it uses, to those gradients of
-            the inputs that exist.
+            the inputs that exist; or what makes this graph when it is asked for. No walk goes into
+            one that is made so: the gradient of a function that calls itself has no end.
         present: For each input, whether ``graph`` computes its gradient.
         results: How many results there are.
     """
 
-    __slots__ = ("graph", "present", "results")
+    __slots__ = ("_graph", "deferred", "present", "results")
 
-    def __init__(self, graph: Graph, present: tuple[bool, ...], results: int) -> None:
-        self.graph = graph
+    def __init__(
+        self, graph: Graph | Callable[[], Graph], present: tuple[bool, ...], results: int
+    ) -> None:
+        self._graph = graph
+        self.deferred = not isinstance(graph, Graph)
         self.present = present
         self.results = results
+
+    @property
+    def graph(self) -> Graph:
+        """The gradient's graph, which is made now if it was not before."""
+        made = self._graph
+        if not isinstance(made, Graph):
+            made = self._graph = made()
+        return made
+
+    @graph.setter
+    def graph(self, graph: Graph) -> None:
+        self._graph = graph
 
     def parts(self, inputs: Sequence[_T]) -> tuple[Sequence[_T], Sequence[_T], Sequence[_T]]:
         """A marker's inputs: results, what is differentiated by, what else the gradient uses."""
@@ -43,8 +59,9 @@ class CustomGradient(Tag):
 
 
 def gradient_of(node: Node) -> Graph | None:
-    """The graph of the gradient if the node is a marker."""
-    return node.tag.graph if isinstance(node.tag, CustomGradient) else None
+    """The graph of the gradient if the node is a marker that has it."""
+    tag = node.tag
+    return tag.graph if isinstance(tag, CustomGradient) and not tag.deferred else None
 
 
 def has_custom_gradients(graph: Graph, chosen: Callable[[Node], bool] = lambda _: True) -> bool:

@@ -150,6 +150,14 @@ class Batcher:
             same_draws=self.same_draws,
         )
 
+    def in_other_graph(self, size: Tensor) -> Batcher:
+        """A batcher for a graph that uses nothing from around it.
+
+        Args:
+            size: The number of elements, in the graph that the conversion goes to.
+        """
+        return Batcher(size, self.static_size, self.loops, same_draws=self.same_draws)
+
     def uses(self, node: Node) -> list[Value]:
         """Return the values that a node and its bodies use; constants only where replaced."""
         used = {id(v): v for v in node.inputs if v is not None}

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from tfx.core.errors import UnimplementedError
 from tfx.core.source import SourceLocation
 from tfx.framework.builder import ox
 from tfx.framework.context import current, using
@@ -19,9 +21,10 @@ from tfx.function.gradients.gradient_marker import (
     record,
 )
 from tfx.function.gradients.inline_graph import run_gradient
-from tfx.graph.ir import Node
+from tfx.function.gradients.repeated_gradient import type_of
+from tfx.graph.ir import Graph, Node
 from tfx.ops.common.batching import tiled
-from tfx.vectorize.batched_value import BatchedValue
+from tfx.vectorize.batched_value import BatchedValue, CannotConvertError
 
 if TYPE_CHECKING:
     from tfx.vectorize.batcher import Batcher
@@ -56,13 +59,18 @@ class _BatchedGradient:
         self._loops = batcher
         self._tag = tag
         self._differs = differs
+        self.deferred = tag.deferred
         self.inputs = list(batched_values[tag.results : tag.results + len(tag.present)])
         self._rest = list(batched_values[tag.results + len(tag.present) :])
 
     def __call__(self, *dys: Tensor) -> list[Tensor | None]:
         """Return the batched gradients of the inputs, as a tape's backward function."""
-        inner = self._loops.for_body()
-        given = [*(BatchedValue(dy, self._differs) for dy in dys), *self._rest]
+        return self._carried_out(self._loops.for_body(), dys, self._rest)
+
+    def _carried_out(
+        self, inner: Batcher, dys: Sequence[Tensor], rest: Sequence[BatchedValue]
+    ) -> list[Tensor | None]:
+        given = [*(BatchedValue(dy, self._differs) for dy in dys), *rest]
         for value, batched_value in zip(self._tag.graph.inputs, given, strict=True):
             inner.put(value, *batched_value)
         found = iter(inner.run(self._tag.graph))
@@ -70,6 +78,36 @@ class _BatchedGradient:
             self._of_input(inner, next(found), batched_value) if present else None
             for batched_value, present in zip(self.inputs, self._tag.present, strict=True)
         ]
+
+    @property
+    def used(self) -> list[Tensor]:
+        """What the graph of ``repeated`` uses besides the gradients of the results."""
+        return [*(x.tensor for x in self._rest), self._loops.size]
+
+    def repeated(self, results: Sequence[Tensor]) -> CustomGradient:
+        """The tag of a marker whose gradient is converted when it is asked for.
+
+        Args:
+            results: Those of all elements.
+        """
+        kinds = [type_of(t) for t in (*results, *self.used)]
+
+        def convert() -> Graph:
+            traced = FuncGraph("gradient_of_elements")
+            with using(graph=traced, tapes=(), scope="", device=None):
+                given = [traced.add_argument(f"x{i}", *kind) for i, kind in enumerate(kinds)]
+                dys, rest, size = given[: len(results)], given[len(results) : -1], given[-1]
+                pairs = zip(rest, self._rest, strict=True)
+                batched_values = [BatchedValue(x, known.batched) for x, known in pairs]
+                inner = self._loops.in_other_graph(size)
+                try:
+                    found = self._carried_out(inner, dys, batched_values)
+                except CannotConvertError as e:
+                    raise UnimplementedError(f"The next derivative for all elements: {e}") from e
+                traced.graph.outputs = [traced.value_of(g) for g in found if g is not None]
+            return traced.graph
+
+        return CustomGradient(convert, self._tag.present, len(results))
 
     def _of_input(self, inner: Batcher, gradient: BatchedValue, given: BatchedValue) -> Tensor:
         """The gradient of an input that is the same for all is the sum of the elements'."""
@@ -98,6 +136,11 @@ def _traced(
     source: SourceLocation | None,
 ) -> Sequence[Tensor]:
     """The same through a marker in the graph under construction."""
+    if gradient.deferred:
+        tag = gradient.repeated(results)
+        tensors = [*results, *(x.tensor for x in gradient.inputs), *gradient.used]
+        later: Backward = functools.partial(run_gradient, tag, tensors)
+        return mark(tag, tensors, graph, later, name=name, source=source)
     traced = GradientGraph(f"{name}_gradient", graph)
     with using(graph=traced, tapes=(), scope=""):
         dys: list[Any] = []
@@ -116,5 +159,4 @@ def _traced(
     def backward(*given: Tensor) -> list[Tensor | None]:
         return run_gradient(tag, tensors, *given)
 
-    told: Backward = backward
-    return mark(tag, tensors, graph, told, name=name, source=source)
+    return mark(tag, tensors, graph, backward, name=name, source=source)

@@ -14,6 +14,7 @@ from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.gradient_marker import CustomGradient
 from tfx.function.gradients.inline_graph import inline_nodes
 from tfx.function.gradients.pure_function import PureFunction
+from tfx.graph.custom_gradients import gradient_of
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value
 from tfx.graph.passes.dead_code import remove_dead_nodes
 from tfx.graph.traits import traits
@@ -212,7 +213,9 @@ def _graphs(graph: Graph) -> Iterator[Graph]:
     yield graph
     for node in graph.nodes:
         if isinstance(node.tag, CustomGradient):
-            yield from _graphs(node.tag.graph)
+            own = gradient_of(node)
+            if own is not None:
+                yield from _graphs(own)
         elif node.op == CALL and not draws(node):
             yield from _graphs(node.attrs["graph"])
         elif node.op == HOST:

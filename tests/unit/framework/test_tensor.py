@@ -270,3 +270,9 @@ def test_notes_inside_of_functions():
         np.testing.assert_array_equal(f(x), [4.0, 6.0])
     assert not hasattr(x, "factor")  # of the argument inside
     assert v.seen
+
+
+def test_the_operators_that_classes_may_overload():
+    names = tf.Tensor.OVERLOADABLE_OPERATORS
+    assert {"__add__", "__rsub__", "__matmul__", "__getitem__", "__eq__", "__invert__"} <= names
+    assert all(callable(getattr(tf.Tensor, name)) for name in (*names, "__bool__", "__iter__"))

@@ -3,7 +3,9 @@
 In eager mode the tapes get a record that calls the Python gradient function. While a function is
 traced the gradient function is traced with it, into a graph that a marker holds (see
 ``gradient_marker``), so that a derivative of the traced function, whenever it is asked for, uses
-it.
+it. A function whose gradient calls the function itself would have no end: inside of its own
+gradient it is traced again only when somebody asks for the next derivative (see
+``repeated_gradient``).
 """
 
 from __future__ import annotations
@@ -34,6 +36,11 @@ from tfx.function.gradients.gradient_marker import (
     record,
 )
 from tfx.function.gradients.inline_graph import run_gradient
+from tfx.function.gradients.repeated_gradient import (
+    repeated_gradient,
+    repeats,
+    tracing_gradient_of,
+)
 from tfx.function.pickling.by_name_or_value import chosen, provide, reduced, source_of
 from tfx.function.recompute.barrier import after
 from tfx.function.recompute.random_replay import Draws
@@ -148,9 +155,31 @@ class CustomGradientFunction:
             rule = _Rule(self._name, grad, flat_args, inputs, variables)
             if context.graph is None:
                 results = _record_eager(rule, results)
+            elif repeats(self._function, args, kwargs) and not variables:
+                results = self._record_repeated(rule, args, kwargs, results, context.graph)
             else:
-                results = _record_traced(rule, results, context.graph)
+                with tracing_gradient_of(self._function):
+                    results = _record_traced(rule, results, context.graph)
         return nest.pack_sequence_as(result, results)
+
+    def _record_repeated(
+        self,
+        rule: _Rule,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        results: Sequence[Tensor],
+        graph: FuncGraph,
+    ) -> list[Tensor]:
+        """Results whose gradient is traced when it is asked for."""
+
+        def differentiate(flat: Sequence[Any], inputs: Sequence[Tensor], dys: Any) -> Any:
+            _, grad = self._function(*nest.pack_sequence_as(list(args), flat), **kwargs)
+            with tracing_gradient_of(self._function):
+                return _Rule(rule.name, grad, flat, inputs, ())(*dys)
+
+        tag = repeated_gradient(rule.name, nest.flatten(list(args)), results, differentiate)
+        tensors = [*results, *rule.inputs, *rule.inputs]
+        return list(mark(tag, tensors, graph, rule, name=rule.name, source=user_frame()))
 
     def __tfx_remade__(self, convert: Callable[[Any], Any]) -> CustomGradientFunction:
         """The same of the function's conversion, for ``autograph``."""

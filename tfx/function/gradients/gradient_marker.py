@@ -148,6 +148,20 @@ def not_saved(node: Node) -> Backward:
     return refuse
 
 
+def unknown_gradient() -> Graph:
+    """Raise: the graph of a gradient cannot be made any more.
+
+    Raises:
+        NotFoundError: always.
+    """
+    raise NotFoundError(
+        "No gradient defined: the custom_gradient of a function that calls itself in its gradient "
+        "is pickled for as many derivatives as were traced. Take further ones of the function "
+        "before it is pickled.",
+        op=CUSTOM_GRADIENT,
+    )
+
+
 @gradient(CUSTOM_GRADIENT)
 def _custom_gradient_grad(op: OpRecord, *dys: Tensor | None) -> Sequence[Tensor | None]:
     """Whatever the gradient function says, dense."""

@@ -92,7 +92,8 @@ def _custom(
     outputs: Sequence[Tensor],
     leaf_of: Callable[[TracedVariable], Any],
 ) -> OpRecord:
-    leaves = {id(s.ref()): leaf_of(s) for s in assigned_states([tag.graph])}
+    states = [] if tag.deferred else assigned_states([tag.graph])
+    leaves = {id(s.ref()): leaf_of(s) for s in states}
     known = {key: leaf for key, leaf in leaves.items() if leaf is not None}
 
     def backward(*dys: Tensor) -> list[Tensor | None]:

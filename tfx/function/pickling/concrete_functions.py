@@ -18,7 +18,7 @@ from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.func_graph import Assigned, FuncGraph, TracedVariable
 from tfx.framework.tensor import SymbolicTensor, from_array
-from tfx.function.gradients.gradient_marker import CustomGradient
+from tfx.function.gradients.gradient_marker import CustomGradient, unknown_gradient
 from tfx.function.tracing.call_signature import CallSignature
 from tfx.function.tracing.parameters import Parameters
 from tfx.graph.ir import HOST, Graph, Node, Value
@@ -226,6 +226,8 @@ class _Writer:
         if isinstance(tag, Assigned):
             states = {i: self._state_numbers.get(id(s.ref())) for i, s in tag.outputs.items()}
             return ("assigned", states, tag.again)
+        if isinstance(tag, CustomGradient) and tag.deferred:
+            return ("no gradient", tag.present, tag.results)
         if isinstance(tag, CustomGradient):
             self._kept.append(_portable(tag.graph))
             return ("gradient", self.graph(self._kept[-1]), tag.present, tag.results)
@@ -301,5 +303,7 @@ class _Reader:
             return Assigned(states, again=tag[2:] == (True,))
         if tag[0] == "gradient":
             return CustomGradient(self.graph(tag[1]), tag[2], tag[3])
+        if tag[0] == "no gradient":
+            return CustomGradient(unknown_gradient, tag[1], tag[2])
         # A mark was a text before it was a type.
         return mark_from_text(tag[1]) if isinstance(tag[1], str) else tag[1]

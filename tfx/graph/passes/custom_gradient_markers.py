@@ -45,10 +45,13 @@ class _MarkerRewriter(Rewriter):
         else:
             out.nodes.append(self.rewired(node, inputs))
 
+    def _transformed(self, gradient: Graph) -> Graph | None:
+        if id(gradient) not in self._gradients:
+            self._gradients[id(gradient)] = self._transform(gradient)
+        return self._gradients[id(gradient)]
+
     def _marker(self, graph: Graph, node: Node, tag: CustomGradient) -> Iterator[Node]:
-        if id(tag.graph) not in self._gradients:
-            self._gradients[id(tag.graph)] = self._transform(tag.graph)
-        gradient = self._gradients[id(tag.graph)]
+        gradient = None if tag.deferred else self._transformed(tag.graph)
         if gradient is None:
             yield from _copies(graph, node)
             return

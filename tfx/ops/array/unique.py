@@ -85,6 +85,43 @@ def unique_with_counts(
     return UniqueWithCounts(y, cast_to(index, kind), cast_to(count, kind))
 
 
+def unique_along(x: Any, axis: Any, out_idx: DTypeLike = dtypes.int32) -> Unique:
+    """The distinct slices along an axis in order of first occurrence.
+
+    Args:
+        x: Tensor.
+        axis: No number for a vector, or one.
+        out_idx: int32 or int64.
+    """
+    y, index, _ = unique_with_counts_along(x, axis, out_idx)
+    return Unique(y, index)
+
+
+def unique_with_counts_along(
+    x: Any, axis: Any, out_idx: DTypeLike = dtypes.int32
+) -> UniqueWithCounts:
+    """``unique_along``, and how often each slice occurs.
+
+    Raises:
+        InvalidArgumentError: more than one axis, or one that ``x`` does not have.
+    """
+    axes = np.reshape(axis, [-1]).tolist()
+    values = tensor(x)
+    rank = rank_of(values)
+    if not axes or rank == 1:
+        return unique_with_counts(values, out_idx)
+    if len(axes) > 1 or (rank is not None and not -rank <= axes[0] < rank):
+        raise InvalidArgumentError(
+            f"axis must be of no element or one, an axis of a tensor of shape {values.shape}; got "
+            f"{axes}.",
+            op="UniqueWithCountsV2",
+        )
+    moved = movable(stop_gradient(values))
+    y, _, index, count = ox.Unique(moved, axis=int(axes[0]), sorted=0, outputs=4)
+    kind = dtypes.as_dtype(out_idx)
+    return UniqueWithCounts(cast_to(y, values.dtype), cast_to(index, kind), cast_to(count, kind))
+
+
 def _distinct(values: Any) -> tuple[Tensor, Tensor, Tensor]:
     x = tensor(values)
     if rank_of(x) not in (1, None):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+from tfx.core import dtypes
 from tfx.core.dims import broadcast_static_shape as _broadcast
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import ShapeLike, TensorShape
@@ -54,23 +55,64 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     """
     x, y = same_dtype(shape_x, shape_y, "BroadcastArgs")
     require_dtype(x, x.dtype.is_integer, "BroadcastArgs", "int32 or int64")
-    length = ox.Max(ox.Size(x), ox.Size(y))
-    a, b = _padded(x, length), _padded(y, length)
-    one = scalar_like(1, x)
-    if isinstance(a, EagerTensor) and isinstance(b, EagerTensor):
-        left, right = a.view(), b.view()
-        if ((left != right) & (left != 1) & (right != 1)).any():
-            raise InvalidArgumentError(
-                f"Incompatible shapes: {shape_x} vs. {shape_y}; two "
-                "dimensions must be equal or one of them 1.",
-                op="BroadcastArgs",
-            )
-    result = ox.Where(ox.Equal(a, one), b, a)
+    a, b = _of_one_length(x, y, "BroadcastArgs")
+    result = ox.Where(ox.Equal(a, scalar_like(1, x)), b, a)
     lengths = [s.num_elements() for s in (x.shape, y.shape)]
     known = [n for n in lengths if n is not None]
     if len(known) == 2:
         result.set_shape([max(known)])
     return result
+
+
+class GradientAxes(NamedTuple):
+    """The result of ``broadcast_gradient_args``."""
+
+    r0: Tensor
+    r1: Tensor
+
+
+def broadcast_gradient_args(shape_x: Any, shape_y: Any) -> GradientAxes:
+    """The axes over which the gradients of two operands that were broadcast together are summed.
+
+    Args:
+        shape_x: Vector of int32 or int64.
+        shape_y: Vector of the same dtype.
+
+    Returns:
+        For each operand the axes of the result along which it has the size 1, or no axis; none at
+        all where the shapes are equal.
+
+    Raises:
+        InvalidArgumentError: the shapes do not broadcast (in eager mode), or are no integers.
+    """
+    op = "BroadcastGradientArgs"
+    x, y = same_dtype(shape_x, shape_y, op)
+    require_dtype(x, x.dtype.is_integer, op, "int32 or int64")
+    a, b = _of_one_length(x, y, op)
+    one = scalar_like(1, x)
+    differ = ox.Not(ox.Equal(ox.Size(x), ox.Size(y)))
+    differ = ox.Or(
+        differ,
+        ox.Cast(ox.ReduceMax(cast_to(ox.Not(ox.Equal(a, b)), dtypes.uint8), keepdims=0), to=9),
+    )
+    found = [ox.NonZero(ox.And(ox.Equal(s, one), differ)) for s in (a, b)]
+    axes = [cast_to(ox.Reshape(p, int64_constant([-1])), x.dtype) for p in found]
+    return GradientAxes(*axes)
+
+
+def _of_one_length(x: Tensor, y: Tensor, op: str) -> tuple[Tensor, Tensor]:
+    """Two shapes with as many dimensions, which broadcast as far as that is known."""
+    length = ox.Max(ox.Size(x), ox.Size(y))
+    a, b = _padded(x, length), _padded(y, length)
+    if isinstance(a, EagerTensor) and isinstance(b, EagerTensor):
+        left, right = a.view(), b.view()
+        if ((left != right) & (left != 1) & (right != 1)).any():
+            raise InvalidArgumentError(
+                f"Incompatible shapes: {x.view().tolist()} vs. {y.view().tolist()}; two "
+                "dimensions must be equal or one of them 1.",
+                op=op,
+            )
+    return a, b
 
 
 def _padded(shape: Tensor, length: Tensor) -> Tensor:

@@ -220,6 +220,7 @@ def attach() -> None:
     reads["__getitem__"] = slice_assignment.part_of
     for name, own in {**_IN_PLACE, **reads}.items():
         setattr(Variable, name, own)
+    Tensor.OVERLOADABLE_OPERATORS = frozenset(methods) - {"__pos__", "__round__"}
     setattr(EagerTensor, _on.__name__, _on)
     cover(EagerTensor)
     cover(SymbolicTensor)

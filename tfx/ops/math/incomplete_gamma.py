@@ -23,6 +23,7 @@ from tfx.ops.math.gamma import lgamma
 _TERMS = 20_000  # orders below _LARGE need 5,000
 _EPSILON = 2.0**-53
 _ROUNDED = 2.0**-50  # factors of a continued fraction waver around 1 by some roundings
+_ROUNDED_SLOPE = 2.0**-44  # and their derivatives by some more
 _TINY = 1e-300
 # Of the derivative by the order: an imaginary step loses no digits, however small it is.
 _STEP = 1e-100
@@ -71,7 +72,7 @@ def igamma(a: Any, x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.igamma(1.0, 2.0).numpy()
         np.float32(0.86466473)
     """
-    slopes = (_slope_by_a, _density)
+    slopes = (igamma_grad_a, _density)
     return computed("Igamma", "math.igamma", lambda a, x: _gammas(a, x)[0], (a, x), slopes)
 
 
@@ -86,7 +87,7 @@ def igammac(a: Any, x: Any, name: str | None = None) -> Tensor:
         np.float32(0.13533528)
     """
     slopes = (
-        lambda a, x: negative(_slope_by_a(a, x)),
+        lambda a, x: negative(igamma_grad_a(a, x)),
         lambda a, x: negative(_density(a, x)),
     )
     return computed("Igammac", "math.igammac", lambda a, x: _gammas(a, x)[1], (a, x), slopes)
@@ -125,17 +126,43 @@ def _density(a: Tensor, x: Tensor) -> Tensor:
     return exp(subtract(subtract(xlogy(subtract(a, 1.0), x), x), lgamma(a)))
 
 
-def _slope_by_a(a: Tensor, x: Tensor) -> Tensor:
-    slopes = (_no_slope, _no_slope)
+def igamma_grad_a(a: Any, x: Any, name: str | None = None) -> Tensor:
+    """The derivative of ``igamma`` by its order ``a``; it has no gradient itself.
+
+    Args:
+        a: As for ``igamma``.
+        x: As for ``igamma``.
+        name: Accepted for compatibility.
+    """
+    slopes = (_no_slope("IgammaGradA"), _no_slope("IgammaGradA"))
     return computed("IgammaGradA", "math.igamma's gradient", _gamma_by_a, (a, x), slopes)
 
 
-def _no_slope(a: Tensor, x: Tensor) -> Tensor:
-    raise LookupError(
-        "No gradient defined for operation 'IgammaGradA': the derivative of igamma or igammac by "
-        f"its order a (here {a.dtype.name} of shape {a.shape}) has no further one. Stop the "
-        "gradient by tf.stop_gradient(a), or differentiate by x alone."
-    )
+def random_gamma_grad(alpha: Any, sample: Any, name: str | None = None) -> Tensor:
+    """The derivative of a gamma distributed number by the shape parameter ``alpha``.
+
+    It is that of the number whose share ``igamma(alpha, sample)`` stays the same; it has no
+    gradient itself.
+
+    Args:
+        alpha: Tensor of a floating dtype, or a value convertible to one, above 0.
+        sample: The same dtype: what was drawn with an inverse scale of 1.
+        name: Accepted for compatibility.
+    """
+    slopes = (_no_slope("RandomGammaGrad"), _no_slope("RandomGammaGrad"))
+    operands = (alpha, sample)
+    return computed("RandomGammaGrad", "random.gamma's gradient", _sample_by_a, operands, slopes)
+
+
+def _no_slope(op: str) -> Callable[[Tensor, Tensor], Tensor]:
+    def refuse(a: Tensor, x: Tensor) -> Tensor:
+        raise LookupError(
+            f"No gradient defined for operation {op!r}: a derivative by the order of a gamma "
+            f"function (here {a.dtype.name} of shape {a.shape}) has no further one. Stop the "
+            "gradient of the order by tf.stop_gradient, or differentiate by the other operand."
+        )
+
+    return refuse
 
 
 def _gammas(a: Doubles, x: Doubles) -> tuple[Doubles, Doubles]:
@@ -273,9 +300,19 @@ def _fraction(a: Any, x: Doubles) -> Any:
         c = _away(b + step / c)
         change = c * d
         found = found * change
-        if not np.any(np.abs(change - 1) > _ROUNDED):  # NaN is left
+        if not np.any(_moves(change)):
             break
     return found
+
+
+def _moves(change: Any) -> NDArray[np.bool_]:
+    """Whether a factor still changes the value, or the derivative; not where it is NaN.
+
+    At a whole order the value is complete when the fraction's terms become 0, long before the
+    derivative is.
+    """
+    moves: NDArray[np.bool_] = np.abs(np.real(change) - 1) > _ROUNDED
+    return moves | (np.abs(np.imag(change)) > _ROUNDED_SLOPE * _STEP)
 
 
 def _away(x: Any) -> Any:
@@ -288,11 +325,40 @@ def _settled(change: Doubles, size: Doubles) -> bool:
 
 def _gamma_by_a(a: Doubles, x: Doubles) -> Doubles:
     """The derivative of ``P`` by ``a``."""
+    return _by_order(a, x, _factor, _temme_by_a)
+
+
+def _sample_by_a(a: Doubles, x: Doubles) -> Doubles:
+    """The derivative by ``a`` of the ``x`` with a given ``P``: that of ``P``, over the density."""
+
+    def far(a: Doubles, x: Doubles) -> Doubles:
+        density = _factor(a, x) / x
+        known = density > _TINY
+        # Beyond: the number stays as many standard deviations away from its mean.
+        return np.where(known, -_temme_by_a(a, x) / np.where(known, density, 1.0), (1 + x / a) / 2)
+
+    return _by_order(a, x, lambda a, x: -x, far)
+
+
+def _by_order(
+    a: Doubles,
+    x: Doubles,
+    weight: Callable[[Doubles, Doubles], Doubles],
+    far: Callable[[Doubles, Doubles], Doubles],
+) -> Doubles:
+    """A derivative by ``a``: 0 at the ends of the distribution, NaN where there is none.
+
+    Args:
+        a: Orders.
+        x: Arguments.
+        weight: What the derivative of the sums of ``P`` is multiplied with.
+        far: The result for large orders.
+    """
     result = np.zeros(a.shape)
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     result[~inside & ~((a > 0) & ((x == 0) | (x == np.inf)))] = np.nan
     large = inside & (a >= _LARGE)
-    result[large] = _temme_by_a(a[large], x[large])
+    result[large] = far(a[large], x[large])
     for part, method, sign in (
         (inside & ~large & (x < a + 1), _series, 1.0),
         (inside & ~large & (x >= a + 1), _fraction, -1.0),
@@ -301,7 +367,7 @@ def _gamma_by_a(a: Doubles, x: Doubles) -> Doubles:
         if b.size:
             found = method(b + 1j * _STEP, y)
             slope = (np.log(y) - _digamma(b)) * found.real + found.imag / _STEP
-            result[part] = sign * _factor(b, y) * slope
+            result[part] = sign * weight(b, y) * slope
     return result
 
 

@@ -169,7 +169,7 @@ def gamma(
 
     Args:
         shape: How many to draw for each parameter.
-        alpha: Shape parameter of the distribution. No gradient flows to it.
+        alpha: Shape parameter of the distribution. Gradients flow to it, and have no further one.
         beta: Inverse scale; None: 1.
         dtype: float16, bfloat16, float32 or float64.
         seed: The operation's own seed; see ``random.set_seed`` for what shares a sequence.

@@ -3,8 +3,9 @@
 A fixed number of proposals is drawn for each number, so that the generator advances by a known
 amount, and the first that is accepted is taken. That none is has a chance below 1e-9; the mean is
 taken then. Small means are drawn by inversion: the distribution is added up until it passes a
-uniform number. Everything is computed in float64, by one local function. The draws do not depend on
-the parameters smoothly: no gradient flows to them, except to ``beta``, which is a scale.
+uniform number. Everything is computed in float64, by one local function. Which proposal is taken
+does not depend on the parameters smoothly: counts have no gradient, and that of gamma numbers is
+the one of the number with the same share of the distribution below it.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tfx.ops.common.graph_loop import repeated
 from tfx.ops.common.shapes import concat_shape, shape_argument
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.math.cast import stop_gradient
+from tfx.ops.math.incomplete_gamma import random_gamma_grad
 from tfx.ops.random import samplers
 from tfx.ops.random.distributions import Source, StatelessSource, accepted, raw_shape_of
 
@@ -228,6 +230,10 @@ def _binomial_body(
 
 
 _gamma = Composite(_gamma_body, "random_gamma")
+# What was drawn, as a function of the shape parameter, which is what the gradient takes it for.
+_sample = Composite(
+    lambda alpha, drawn: (ox.Identity(drawn),), "gamma_sample", slopes=(random_gamma_grad, None)
+)
 _poisson = Composite(_poisson_body, "random_poisson")
 _binomial = Composite(_binomial_body, "random_binomial")
 
@@ -254,15 +260,16 @@ def gamma(source: Any, shape: Tensor, alpha: Any, beta: Any, dtype: DTypeLike) -
     """Gamma distributed numbers of a shape that the parameters broadcast to."""
     kind = accepted(dtype, _FLOATS, "random.gamma")
     streams, many = Streams(source), _times(_GAMMA_ROUNDS, shape)
+    order = convert_to_tensor(alpha, None if is_tensor_like(alpha) else kind)
     given = (
-        _wide(convert_to_tensor(alpha, None if is_tensor_like(alpha) else kind), shape, "gamma"),
+        _wide(order, shape, "gamma"),
         streams.draw(samplers.unit_normal, many),
         streams.draw(samplers.unit_uniform, many),
         streams.draw(samplers.unit_uniform, shape),
     )
     drawn = cast_to(_gamma(*given, shapes=(raw_shape_of(shape),))[0], kind)
     least = embed(_tiny(kind))
-    drawn = ox.Max(drawn, least)
+    drawn = _sample(cast_to(order, kind), ox.Max(drawn, least), shapes=(raw_shape_of(shape),))[0]
     return drawn if beta is None else ox.Div(drawn, convert_to_tensor(beta, kind))
 
 

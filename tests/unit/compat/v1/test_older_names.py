@@ -50,3 +50,26 @@ def test_places_out_of_order_are_refused_unless_asked_for() -> None:
         with pytest.raises(tf.errors.InvalidArgumentError, match="out of order or repeated"):
             v1.sparse_to_dense(places, [4], [1, 2])
     assert v1.sparse_to_dense([3, 1], [4], [1, 2], validate_indices=False).numpy()[3] == 1
+
+
+def test_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    log = v1.logging
+    for i in range(5):
+        log.log_first_n(log.ERROR, "first %d", 2, i)
+        log.log_every_n(log.ERROR, "every %d", 2, i)
+        log.log_if(log.ERROR, "if %d", i == 3, i)
+    log.TaskLevelStatusMessage("done")
+    log.flush()
+    said = [r.getMessage() for r in caplog.records]
+    wanted = "first 0,every 0,first 1,every 2,if 3,every 4,done"
+    assert said == wanted.split(",")
+    assert {r.levelno for r in caplog.records} == {log.ERROR}
+
+
+def test_operations_where_another_one_runs() -> None:
+    with tf.device("CPU:0"):
+        x = tf.constant(1.0)
+    with v1.colocate_with(x):
+        assert (x + 1.0).device == x.device
+    with v1.colocate_with(None):
+        assert float(x * 2.0) == 2.0

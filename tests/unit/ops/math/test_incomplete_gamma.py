@@ -61,6 +61,13 @@ def test_gradients_of_gammas(name):
     check_grads(getattr(incomplete_gamma, name), [a, x], order=1)
 
 
+def test_gradients_by_whole_orders_where_the_fraction_of_the_value_ends():
+    a, x = np.array([[1.0], [3.0], [20.0]]), np.array([2.5, 4.0, 6.0, 30.0])
+    check_grads(lambda a: incomplete_gamma.igamma(a, x), [a], order=1)
+    slope = tf.raw_ops.IgammaGradA(a=tf.constant(3.0, tf.float64), x=tf.constant(4.0, tf.float64))
+    assert float(slope) == pytest.approx(-0.178247357873, rel=1e-10)
+
+
 def test_a_second_derivative_by_the_order_is_refused():
     a = tf.constant(2.0)
     with tf.GradientTape() as outer:

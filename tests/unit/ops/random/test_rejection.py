@@ -94,12 +94,44 @@ def test_graphs_draw_anew_and_the_same_after_set_seed() -> None:
 
 
 @pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "graph"])
-def test_the_scale_alone_has_a_gradient(wrap: Any) -> None:
-    f = wrap(lambda alpha, beta: tf.random.stateless_gamma([4], SEED, alpha, beta))
-    alpha, beta = tf.constant(3.0), tf.constant(2.0)
+def test_gradients_flow_to_both_parameters(wrap: Any) -> None:
+    f = wrap(lambda a, b: tf.random.stateless_gamma([4, 3], SEED, a, b, dtype=tf.float64))
+    alpha = tf.constant([0.2, 3.0, 2e5], tf.float64)
+    beta = tf.constant([2.0, 0.5, 1.0], tf.float64)
     with tf.GradientTape() as tape:
         tape.watch([alpha, beta])
         x = f(alpha, beta)
-    found = tape.gradient(x, [alpha, beta], unconnected_gradients="zero")
-    assert float(found[0]) == 0.0
-    assert float(found[1]) == pytest.approx(-float(tf.reduce_sum(x)) / 2.0, rel=1e-5)
+    by_alpha, by_beta = tape.gradient(x, [alpha, beta])
+    np.testing.assert_allclose(by_beta, -np.sum(x, 0) / beta, rtol=1e-6)
+    # The number with the same share of the distribution below it.
+    a, step = alpha.numpy(), alpha.numpy() * 1e-5
+    share = scipy.stats.gamma.cdf(x * beta, a)
+    ends = [scipy.stats.gamma.ppf(share, a + s) / beta for s in (step, -step)]
+    np.testing.assert_allclose(by_alpha, np.sum((ends[0] - ends[1]) / (2 * step), 0), rtol=1e-5)
+
+
+def test_the_gradient_by_the_shape_parameter_has_no_further_one():
+    alpha = tf.constant(2.0)
+    with tf.GradientTape() as outer:
+        outer.watch(alpha)
+        with tf.GradientTape() as inner:
+            inner.watch(alpha)
+            x = tf.random.stateless_gamma([], SEED, alpha)
+        slope = inner.gradient(x, alpha)
+    with pytest.raises(LookupError, match="RandomGammaGrad"):
+        outer.gradient(slope, alpha)
+
+
+def test_counts_have_no_gradient():
+    rate = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(rate)
+        x = tf.random.stateless_poisson([4], SEED, rate, dtype=tf.float32)
+    assert tape.gradient(x, rate) is None
+
+
+def test_the_derivative_of_samples_far_from_the_mean():
+    a = tf.constant([1e6, 1e6, 2.0, 2.0, -1.0], tf.float64)
+    x = tf.constant([1.0, 1e9, 0.0, np.inf, 1.0], tf.float64)
+    found = tf.raw_ops.RandomGammaGrad(alpha=a, sample=x)
+    np.testing.assert_allclose(found, [0.5000005, 500.5, 0.0, 0.0, np.nan], rtol=1e-12)
