@@ -108,11 +108,15 @@ def _of_one_length(x: Tensor, y: Tensor, op: str) -> tuple[Tensor, Tensor]:
         left, right = a.view(), b.view()
         if ((left != right) & (left != 1) & (right != 1)).any():
             raise InvalidArgumentError(
-                f"Incompatible shapes: {x.view().tolist()} vs. {y.view().tolist()}; two "
+                f"Incompatible shapes: {_text(x)} vs. {_text(y)}; two "
                 "dimensions must be equal or one of them 1.",
                 op=op,
             )
     return a, b
+
+
+def _text(shape: Tensor) -> str:
+    return str(shape.view().tolist()) if isinstance(shape, EagerTensor) else repr(shape)
 
 
 def _padded(shape: Tensor, length: Tensor) -> Tensor:

@@ -311,8 +311,9 @@ def _moves(change: Any) -> NDArray[np.bool_]:
     At a whole order the value is complete when the fraction's terms become 0, long before the
     derivative is.
     """
-    moves: NDArray[np.bool_] = np.abs(np.real(change) - 1) > _ROUNDED
-    return moves | (np.abs(np.imag(change)) > _ROUNDED_SLOPE * _STEP)
+    of_slope = np.abs(np.imag(change)) > _ROUNDED_SLOPE * _STEP
+    moves: NDArray[np.bool_] = (np.abs(np.real(change) - 1) > _ROUNDED) | of_slope
+    return moves
 
 
 def _away(x: Any) -> Any:

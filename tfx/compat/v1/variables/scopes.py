@@ -80,6 +80,14 @@ class VariableScope:
         """Set the regularizer of variables that are given none."""
         self.regularizer = regularizer
 
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Set where copies of variables are kept; here variables have none."""
+        self.caching_device = caching_device
+
+    def set_partitioner(self, partitioner: Any) -> None:
+        """Set what divides variables that are given no partitioner; ``get_variable`` refuses one."""
+        self.partitioner = partitioner
+
     def set_custom_getter(self, custom_getter: Any) -> None:
         """Set what ``get_variable`` calls."""
         self.custom_getter = custom_getter
