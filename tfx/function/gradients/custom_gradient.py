@@ -37,9 +37,11 @@ from tfx.function.gradients.gradient_marker import (
 )
 from tfx.function.gradients.inline_graph import run_gradient
 from tfx.function.gradients.repeated_gradient import (
+    is_closed,
+    nesting,
     repeated_gradient,
-    repeats,
     tracing_gradient_of,
+    unknown_gradient,
 )
 from tfx.function.pickling.by_name_or_value import chosen, provide, reduced, source_of
 from tfx.function.recompute.barrier import after
@@ -47,6 +49,10 @@ from tfx.function.recompute.random_replay import Draws
 from tfx.function.recompute.variable_rollback import VariableRollback
 from tfx.ops.array.indexed_slices import dense, dense_shape_of
 from tfx.ops.math.cast import identity
+
+# How many gradients of one function are traced inside of each other, where its gradient calls it
+# and both need values of the trace.
+_TRACED_AT_ONCE = 2
 
 
 @overload
@@ -155,31 +161,29 @@ class CustomGradientFunction:
             rule = _Rule(self._name, grad, flat_args, inputs, variables)
             if context.graph is None:
                 results = _record_eager(rule, results)
-            elif repeats(self._function, args, kwargs) and not variables:
-                results = self._record_repeated(rule, args, kwargs, results, context.graph)
+            elif nesting(self._function) and not variables and is_closed(self._function, kwargs):
+                tag = self._repeated(rule.name, args, kwargs, results)
+                results = _record_later(tag, rule, results, context.graph)
+            elif nesting(self._function) >= _TRACED_AT_ONCE:
+                results = _record_later(
+                    unknown_gradient(rule.name, rule.inputs, results), rule, results, context.graph
+                )
             else:
                 with tracing_gradient_of(self._function):
                     results = _record_traced(rule, results, context.graph)
         return nest.pack_sequence_as(result, results)
 
-    def _record_repeated(
-        self,
-        rule: _Rule,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
-        results: Sequence[Tensor],
-        graph: FuncGraph,
-    ) -> list[Tensor]:
-        """Results whose gradient is traced when it is asked for."""
+    def _repeated(
+        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Tensor]
+    ) -> CustomGradient:
+        """The tag of a marker whose gradient is traced when it is asked for."""
 
         def differentiate(flat: Sequence[Any], inputs: Sequence[Tensor], dys: Any) -> Any:
             _, grad = self._function(*nest.pack_sequence_as(list(args), flat), **kwargs)
             with tracing_gradient_of(self._function):
-                return _Rule(rule.name, grad, flat, inputs, ())(*dys)
+                return _Rule(name, grad, flat, inputs, ())(*dys)
 
-        tag = repeated_gradient(rule.name, nest.flatten(list(args)), results, differentiate)
-        tensors = [*results, *rule.inputs, *rule.inputs]
-        return list(mark(tag, tensors, graph, rule, name=rule.name, source=user_frame()))
+        return repeated_gradient(name, nest.flatten(list(args)), results, differentiate)
 
     def __tfx_remade__(self, convert: Callable[[Any], Any]) -> CustomGradientFunction:
         """The same of the function's conversion, for ``autograph``."""
@@ -315,6 +319,15 @@ def _record_traced(rule: _Rule, results: Sequence[Tensor], graph: FuncGraph) -> 
     again = [state.variable() for state in assigned_states([traced.graph])]
     leaves = {id(v): v for v in again if v.trainable}
     backward: Backward = functools.partial(run_gradient, tag, tensors, leaves=leaves)
+    return list(mark(tag, tensors, graph, backward, name=rule.name, source=user_frame()))
+
+
+def _record_later(
+    tag: CustomGradient, rule: _Rule, results: Sequence[Tensor], graph: FuncGraph
+) -> list[Tensor]:
+    """The same where the gradient is traced when it is asked for."""
+    tensors = [*results, *rule.inputs, *rule.inputs]
+    backward: Backward = functools.partial(run_gradient, tag, tensors)
     return list(mark(tag, tensors, graph, backward, name=rule.name, source=user_frame()))
 
 

@@ -17,11 +17,12 @@ from types import CodeType
 from typing import Any
 
 from tfx.core import nest
-from tfx.core.errors import UnimplementedError
+from tfx.core.errors import NotFoundError, UnimplementedError
 from tfx.framework.context import using
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.func_graph import FuncGraph
 from tfx.framework.tensor import Tensor
+from tfx.function.gradients.gradient_marker import CUSTOM_GRADIENT
 from tfx.graph.custom_gradients import CustomGradient
 from tfx.graph.ir import Graph
 from tfx.ops.array.creation import zeros_like
@@ -45,17 +46,43 @@ def tracing_gradient_of(function: Callable[..., Any]) -> Iterator[None]:
         _traced.reset(token)
 
 
-def repeats(function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
-    """Whether a function is called in its own gradient and can be called again at any time.
+def nesting(function: Callable[..., Any]) -> int:
+    """How many gradients of a function, or of others with its code, are being traced around."""
+    code = _code_of(function)
+    return 0 if code is None else _traced.get().count(code)
+
+
+def is_closed(function: Callable[..., Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a function uses no tensors but its arguments, so that it can be called at any time.
 
     Args:
         function: The function.
-        args: Its arguments.
         kwargs: Its keyword arguments.
     """
-    if _code_of(function) not in _traced.get():
-        return False
     return not (_holds_tensors(function, _DEPTH) or any(map(_is_tensor, nest.flatten(kwargs))))
+
+
+def unknown_gradient(
+    name: str, inputs: Sequence[Tensor], results: Sequence[Tensor]
+) -> CustomGradient:
+    """The tag of a marker whose gradient is not traced any more.
+
+    Args:
+        name: Of the function.
+        inputs: What the gradient is taken with respect to.
+        results: What it returned, flat.
+    """
+
+    def refuse() -> Graph:
+        raise NotFoundError(
+            f"No gradient defined: the custom_gradient {name} calls itself in its gradient and "
+            "uses tensors beside its arguments, so a traced function knows two derivatives of it. "
+            "Take further ones eagerly, or pass these tensors as arguments.",
+            op=CUSTOM_GRADIENT,
+        )
+
+    present = tuple([x.dtype.has_gradients for x in inputs])
+    return CustomGradient(refuse, present, len(results))
 
 
 def repeated_gradient(

@@ -89,6 +89,26 @@ def test_functions_made_where_they_are_used_may_close_over_tensors() -> None:
     np.testing.assert_allclose(derivative(f, 1)(X), 6 * X.numpy() ** 2, rtol=1e-5)
 
 
+def test_a_gradient_that_calls_itself_with_tensors_of_its_own() -> None:
+    def scaled(x: Any, by: Any) -> Any:
+        @tf.custom_gradient
+        def f(x: Any) -> Any:
+            return by * tf.exp(2.0 * x), lambda dy: dy * scaled(x, 2.0 * by)
+
+        return f(x)
+
+    def whole(x: Any) -> Any:
+        return scaled(x, tf.identity(3.0))
+
+    traced = tf.function(whole)
+    for order in range(3):
+        wanted = 3 * 2.0**order * np.exp(2 * X.numpy())
+        np.testing.assert_allclose(tf.function(derivative(whole, order))(X), wanted, rtol=1e-5)
+        np.testing.assert_allclose(derivative(traced, order)(X), wanted, rtol=1e-5)
+    with pytest.raises(tf.errors.NotFoundError, match="two derivatives"):
+        derivative(traced, 3)(X)
+
+
 def test_jacobians_and_derivatives_for_many_elements() -> None:
     f = tf.function(lambda x: growth(x))
     with tf.GradientTape() as outer:

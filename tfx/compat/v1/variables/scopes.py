@@ -85,7 +85,7 @@ class VariableScope:
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Set what divides variables that are given no partitioner; ``get_variable`` refuses one."""
+        """Set what divides variables, which ``get_variable`` then refuses."""
         self.partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Any) -> None:
