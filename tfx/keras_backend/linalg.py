@@ -21,8 +21,8 @@ def _transposed(x: Any) -> Any:
 
 
 def cholesky(a: Any, upper: bool = False) -> Any:
-    """The triangular factor of positive definite matrices."""
-    found = tf.linalg.cholesky(floats(a))
+    """The triangular factor of positive definite matrices; refuses others."""
+    found = tf.debugging.check_numerics(tf.linalg.cholesky(floats(a)), "Cholesky")
     return _transposed(found) if upper else found
 
 

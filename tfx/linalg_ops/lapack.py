@@ -47,7 +47,7 @@ def qr(a: Array, *, full: bool) -> Results:
 
 
 def cholesky(a: Array) -> Results:
-    """The lower triangular factor; NaN where a matrix is not positive definite."""
+    """The lower triangular factor, of NaN where a matrix is not positive definite."""
     try:
         return [np.linalg.cholesky(a)]
     except np.linalg.LinAlgError:
@@ -58,7 +58,7 @@ def _cholesky_or_nan(x: Array) -> Array:
     try:
         return np.linalg.cholesky(x)
     except np.linalg.LinAlgError:
-        return np.full_like(x, np.nan)
+        return np.tril(np.full_like(x, np.nan))
 
 
 def solve(a: Array, b: Array) -> Results:

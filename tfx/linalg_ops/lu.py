@@ -288,8 +288,11 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         matrix: ``[..., n, n]`` of a floating dtype.
         name: Accepted for compatibility.
 
+    Returns:
+        ``[...]``; NaN for a matrix that is not positive definite.
+
     Raises:
-        InvalidArgumentError: no square matrices, or (eagerly) one that is not positive definite.
+        InvalidArgumentError: no square matrices.
 
     Example:
         >>> import tfx as tf

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.log import LOGGER
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -204,11 +205,11 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
         name: Accepted for compatibility.
 
     Returns:
-        ``[..., n, n]``. While a function is traced a matrix that is not positive definite gives
-        NaN.
+        ``[..., n, n]``. A matrix that is not positive definite gives NaN; eagerly, with a line in
+        the log. ``tf.debugging.check_numerics`` raises where that must not be.
 
     Raises:
-        InvalidArgumentError: no square matrices, or (eagerly) one that is not positive definite.
+        InvalidArgumentError: no square matrices.
 
     Example:
         >>> import tfx as tf
@@ -228,10 +229,10 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
 def _factored(a: Tensor) -> Any:
     found = factored(a)
     if isinstance(found, EagerTensor) and not np.isfinite(found.view()).all():
-        raise InvalidArgumentError(
-            "Cholesky decomposition was not successful. The input might not be valid: expected "
-            f"symmetric positive definite matrices; got shape {a.shape}.",
-            op="Cholesky",
+        LOGGER.warning(
+            "Cholesky decomposition was not successful, its result has NaN: expected symmetric "
+            "positive definite matrices; got one or more of shape %s that are not.",
+            a.shape,
         )
 
     def grad(dl: Tensor) -> Any:

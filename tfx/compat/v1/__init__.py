@@ -26,7 +26,7 @@ __getattr__, __dir__ = lazy_namespace(
             disable_v2_behavior=disable_eager_execution enable_v2_behavior=enable_eager_execution
         """,
         "tfx.compat.v1.graph.graph_class": "Graph",
-        "tfx.compat.v1.ops.grouping": "colocate_with control_dependencies group no_op tuple",
+        "tfx.compat.v1.ops.grouping": "control_dependencies group no_op tuple",
         "tfx.compat.v1.variables.initializer_classes": """
             constant_initializer=Constant glorot_normal_initializer=GlorotNormal
             glorot_uniform_initializer=GlorotUniform ones_initializer=Ones

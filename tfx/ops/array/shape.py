@@ -17,7 +17,7 @@ from tfx.framework.convert import embed, int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.ops.common.arguments import tensor
+from tfx.ops.common.arguments import dtype_or, tensor
 from tfx.ops.common.shapes import common_tensors, describe, rank_of, raw_shape, static_dims
 from tfx.ops.math.cast import identity
 
@@ -44,7 +44,7 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
 
 
 def _out_type(out_type: DTypeLike | None, op: str) -> DType:
-    dtype = dtypes.int32 if out_type is None else dtypes.as_dtype(out_type)
+    dtype = dtype_or(out_type, dtypes.int32)
     if dtype not in (dtypes.int32, dtypes.int64):
         raise InvalidArgumentError(
             f"Value for attr 'out_type' of {dtype.name} is not in the list of allowed values: "

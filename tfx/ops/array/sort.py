@@ -6,14 +6,21 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfx.core import dtypes
-from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, require_dtype, single_axis, static_int, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    dtype_or,
+    require_dtype,
+    single_axis,
+    static_int,
+    tensor,
+)
 from tfx.ops.common.batching import along_axis, batching
 from tfx.ops.common.shapes import (
     as_int64_shape,
@@ -114,7 +121,7 @@ def top_k(
     input: Any,
     k: Any = 1,
     sorted: bool = True,
-    index_type: DTypeLike = dtypes.int32,
+    index_type: DTypeLike | None = dtypes.int32,
     name: str | None = None,
 ) -> TopKV2:
     """The ``k`` largest elements along the last axis, largest first, and their indices.
@@ -140,7 +147,7 @@ def top_k(
         array([1, 2], dtype=int32)
     """
     x, count = tensor(input), as_int64_shape(tensor(k))
-    kind = dtypes.as_dtype(index_type)
+    kind = dtype_or(index_type, dtypes.int32)
     if kind not in (dtypes.int16, dtypes.int32, dtypes.int64):
         raise InvalidArgumentError(
             f"Value for attr 'index_type' of {kind.name} is not in the list of allowed values: "
@@ -287,7 +294,7 @@ def searchsorted(
     sorted_sequence: Any,
     values: Any,
     side: str = "left",
-    out_type: DTypeLike = dtypes.int32,
+    out_type: DTypeLike | None = dtypes.int32,
     name: str | None = None,
 ) -> Tensor:
     """Return the indices at which values can be inserted so that a sorted sequence stays sorted.
@@ -315,7 +322,7 @@ def searchsorted(
         raise ValueError(
             f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'."
         )
-    kind: DType = dtypes.as_dtype(out_type)
+    kind = dtype_or(out_type, dtypes.int32)
     sequence, wanted = tensor(sorted_sequence), tensor(values)
     _check_search(sequence, wanted)
     # One stable sort of both, so that ties fall to the right side; then, how many elements of the

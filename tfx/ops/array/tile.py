@@ -14,7 +14,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, single_axis, static_int, static_ints, tensor
+from tfx.ops.common.arguments import cast_to, dtype_or, single_axis, static_int, static_ints, tensor
 from tfx.ops.common.batching import (
     BatchedOp,
     Results,
@@ -206,7 +206,7 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
 
 
 def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: DTypeLike = dtypes.bool, name: str | None = None
+    lengths: Any, maxlen: Any = None, dtype: DTypeLike | None = dtypes.bool, name: str | None = None
 ) -> Tensor:
     """For every length a row whose first so many elements are true.
 
@@ -248,7 +248,7 @@ def sequence_mask(
         limit = refused_if_negative(limit, Refusal.LONGEST)
     places = ox.Range(int64_constant(0), limit, int64_constant(1))
     column = ox.Unsqueeze(ends, int64_constant([-1]))
-    return cast_to(ox.Less(places, column), dtypes.as_dtype(dtype))
+    return cast_to(ox.Less(places, column), dtype_or(dtype, dtypes.bool))
 
 
 @batching("Tile")

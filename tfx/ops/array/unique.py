@@ -16,7 +16,7 @@ from tfx.framework.guards import refused_if_negative
 from tfx.framework.indices import contents, from_the_front
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.arguments import cast_to, dtype_or, scalar_like, tensor
 from tfx.ops.common.shapes import (
     as_int64_shape,
     as_vector,
@@ -45,7 +45,7 @@ class UniqueWithCounts(NamedTuple):
     count: Tensor  # type: ignore[assignment]  # hides tuple.count, as TensorFlow's does
 
 
-def unique(x: Any, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Unique:
+def unique(x: Any, out_idx: DTypeLike | None = dtypes.int32, name: str | None = None) -> Unique:
     """The distinct elements of a vector in order of first occurrence.
 
     Each NaN is distinct from all others; 0.0 and -0.0 are one, the first of them.
@@ -67,11 +67,11 @@ def unique(x: Any, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -
         array([3, 1], dtype=int32)
     """
     y, index, _ = _distinct(x)
-    return Unique(y, cast_to(index, dtypes.as_dtype(out_idx)))
+    return Unique(y, cast_to(index, dtype_or(out_idx, dtypes.int32)))
 
 
 def unique_with_counts(
-    x: Any, out_idx: DTypeLike = dtypes.int32, name: str | None = None
+    x: Any, out_idx: DTypeLike | None = dtypes.int32, name: str | None = None
 ) -> UniqueWithCounts:
     """``unique``, and how often each element occurs.
 
@@ -81,11 +81,11 @@ def unique_with_counts(
         array([2, 1], dtype=int32)
     """
     y, index, count = _distinct(x)
-    kind = dtypes.as_dtype(out_idx)
+    kind = dtype_or(out_idx, dtypes.int32)
     return UniqueWithCounts(y, cast_to(index, kind), cast_to(count, kind))
 
 
-def unique_along(x: Any, axis: Any, out_idx: DTypeLike = dtypes.int32) -> Unique:
+def unique_along(x: Any, axis: Any, out_idx: DTypeLike | None = dtypes.int32) -> Unique:
     """The distinct slices along an axis in order of first occurrence.
 
     Args:
@@ -98,7 +98,7 @@ def unique_along(x: Any, axis: Any, out_idx: DTypeLike = dtypes.int32) -> Unique
 
 
 def unique_with_counts_along(
-    x: Any, axis: Any, out_idx: DTypeLike = dtypes.int32
+    x: Any, axis: Any, out_idx: DTypeLike | None = dtypes.int32
 ) -> UniqueWithCounts:
     """``unique_along``, and how often each slice occurs.
 
@@ -118,7 +118,7 @@ def unique_with_counts_along(
         )
     moved = movable(stop_gradient(values))
     y, _, index, count = ox.Unique(moved, axis=int(axes[0]), sorted=0, outputs=4)
-    kind = dtypes.as_dtype(out_idx)
+    kind = dtype_or(out_idx, dtypes.int32)
     return UniqueWithCounts(cast_to(y, values.dtype), cast_to(index, kind), cast_to(count, kind))
 
 
@@ -152,7 +152,7 @@ def bincount(
     weights: Any = None,
     minlength: Any = None,
     maxlength: Any = None,
-    dtype: DTypeLike = dtypes.int32,
+    dtype: DTypeLike | None = dtypes.int32,
     name: str | None = None,
     axis: int | None = None,
     binary_output: bool = False,
@@ -200,7 +200,7 @@ def bincount(
         )
     bins = _bins(x, minlength, maxlength)
     if weights is None:
-        kind = dtypes.as_dtype(dtype)
+        kind = dtype_or(dtype, dtypes.int32)
         amounts = filled(shape_vector(x), 1, kind)
     else:
         amounts = tensor(weights)

@@ -36,6 +36,11 @@ def tensor(x: Any, dtype: DTypeLike | None = None) -> Tensor:
     return convert_to_tensor(x, dtype)
 
 
+def dtype_or(given: DTypeLike | None, default: DType) -> DType:
+    """The dtype that an argument says; None says the default, as attributes of operations do."""
+    return default if given is None else dtypes.as_dtype(given)
+
+
 def numpy_of(x: Any) -> np.ndarray[Any, Any]:
     """Return an argument's contents as an array; a tensor of a trace raises."""
     found: Any = tensor(x)

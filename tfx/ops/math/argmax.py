@@ -10,7 +10,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, require_dtype, single_axis, tensor
+from tfx.ops.common.arguments import cast_to, dtype_or, require_dtype, single_axis, tensor
 from tfx.ops.common.batching import along_axis, batching
 from tfx.ops.common.dynamic_axis import folded, late_axis
 
@@ -20,7 +20,7 @@ _INDEX_DTYPES = (dtypes.int16, dtypes.uint16, dtypes.int32, dtypes.int64)
 def argmax(
     input: Any,
     axis: Any = None,
-    output_type: DTypeLike = dtypes.int64,
+    output_type: DTypeLike | None = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
     """The index of the largest element along an axis, the first one of several.
@@ -49,7 +49,7 @@ def argmax(
 def argmin(
     input: Any,
     axis: Any = None,
-    output_type: DTypeLike = dtypes.int64,
+    output_type: DTypeLike | None = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
     """The index of the smallest element along an axis, the first one of several; see ``argmax``.
@@ -62,8 +62,8 @@ def argmin(
     return _position("ArgMin", input, axis, output_type)
 
 
-def _position(op: str, input: Any, axis: Any, output_type: DTypeLike) -> Tensor:
-    kind = dtypes.as_dtype(output_type)
+def _position(op: str, input: Any, axis: Any, output_type: DTypeLike | None) -> Tensor:
+    kind = dtype_or(output_type, dtypes.int64)
     if kind not in _INDEX_DTYPES:
         raise InvalidArgumentError(
             f"Value for attr 'output_type' of {kind.name} is not allowed by {op}; expected "

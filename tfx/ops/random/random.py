@@ -12,7 +12,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import as_int64, tensor
+from tfx.ops.common.arguments import as_int64, dtype_or, tensor
 from tfx.ops.common.shapes import shape_argument
 from tfx.ops.random import distributions, rejection, samplers
 from tfx.ops.random.distributions import StatelessSource
@@ -231,7 +231,7 @@ def stateless_normal(
     seed: Any,
     mean: Any = 0.0,
     stddev: Any = 1.0,
-    dtype: DTypeLike = dtypes.float32,
+    dtype: DTypeLike | None = dtypes.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
@@ -254,7 +254,7 @@ def stateless_normal(
         True
     """
     source = StatelessSource(seed, "stateless_normal")
-    return distributions.normal(source, shape, mean, stddev, dtype)
+    return distributions.normal(source, shape, mean, stddev, dtype_or(dtype, dtypes.float32))
 
 
 def stateless_truncated_normal(
@@ -262,13 +262,14 @@ def stateless_truncated_normal(
     seed: Any,
     mean: Any = 0.0,
     stddev: Any = 1.0,
-    dtype: DTypeLike = dtypes.float32,
+    dtype: DTypeLike | None = dtypes.float32,
     name: str | None = None,
     alg: Any = "auto_select",
 ) -> Tensor:
     """``truncated_normal`` as a function of ``seed``; see ``stateless_normal``."""
     source = StatelessSource(seed, "stateless_truncated_normal")
-    return distributions.truncated_normal(source, shape, mean, stddev, dtype)
+    kind = dtype_or(dtype, dtypes.float32)
+    return distributions.truncated_normal(source, shape, mean, stddev, kind)
 
 
 def stateless_uniform(

@@ -15,7 +15,14 @@ from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.array.concat import unstack
-from tfx.ops.common.arguments import cast_to, require_dtype, single_axis, static_ints, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    dtype_or,
+    require_dtype,
+    single_axis,
+    static_ints,
+    tensor,
+)
 from tfx.ops.common.python_ops import by_python, each
 from tfx.ops.debugging.assertions import Assert
 from tfx.ops.math.reduction import reduce_all
@@ -300,7 +307,7 @@ _INTEGER = r"\s*[-+]?\d+\s*"
 
 def to_number(
     input: Any,
-    out_type: DTypeLike = dtypes.float32,
+    out_type: DTypeLike | None = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """The numbers that strings are written as.
@@ -320,7 +327,7 @@ def to_number(
         >>> tf.strings.to_number("1.55").numpy()
         np.float32(1.55)
     """
-    wanted = dtypes.as_dtype(out_type)
+    wanted = dtype_or(out_type, dtypes.float32)
     x = text(input, "StringToNumber")
     allowed = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
     if wanted not in allowed:

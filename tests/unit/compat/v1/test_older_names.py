@@ -64,12 +64,3 @@ def test_the_log(caplog: pytest.LogCaptureFixture) -> None:
     wanted = "first 0,every 0,first 1,every 2,if 3,every 4,done"
     assert said == wanted.split(",")
     assert {r.levelno for r in caplog.records} == {log.ERROR}
-
-
-def test_operations_where_another_one_runs() -> None:
-    with tf.device("CPU:0"):
-        x = tf.constant(1.0)
-    with v1.colocate_with(x):
-        assert (x + 1.0).device == x.device
-    with v1.colocate_with(None):
-        assert float(x * 2.0) == 2.0

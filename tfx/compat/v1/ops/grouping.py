@@ -1,7 +1,6 @@
 """Operations that only stand for others: ``group``, ``no_op``, ``tuple``, ``control_dependencies``.
 
 In a graph that sessions run they are nodes and edges; elsewhere program order says it all.
-``colocate_with`` says where operations run by another one.
 """
 
 from __future__ import annotations
@@ -13,20 +12,8 @@ from typing import Any
 from tfx.compat.v1.graph.graph import Graph
 from tfx.framework import control_dependencies as ordering
 from tfx.framework.context import current
-from tfx.framework.device import device
 from tfx.framework.operation import Operation
 from tfx.ops.math.cast import identity
-
-
-def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[Any]:
-    """Let the operations made inside the ``with`` block run where another one does.
-
-    Args:
-        op: An operation, tensor or variable; None: where no scope around says anything.
-        ignore_existing: Accepted for compatibility: the device of ``op`` replaces that of scopes
-            around.
-    """
-    return device((op.device or None) if op is not None else None)
 
 
 def control_dependencies(control_inputs: Iterable[Any] | None) -> AbstractContextManager[Any]:
