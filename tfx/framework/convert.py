@@ -139,7 +139,9 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     if isinstance(value, list | tuple) and contains_tensor(value):
         return _pack(value, dtype)
     if isinstance(value, TensorShape) or _is_foreign_shape(value):
-        value = _static_dims(TensorShape(value))
+        dims = _static_dims(TensorShape(value))
+        dtype = _dtype_of_shape(dims, dtype)
+        value = np.array(dims, dtype.as_numpy_dtype)
     return _with_contents(value, dtype)
 
 
@@ -202,6 +204,16 @@ def converts_itself(value: Any) -> bool:
     if hasattr(value, "__tf_tensor__"):
         return True
     return any(isinstance(value, types) for _, types, _ in _converters)
+
+
+def _dtype_of_shape(dims: tuple[int, ...], dtype: DType | None) -> DType:
+    """The dtype of a shape as a tensor: integers also where there are none."""
+    if dtype not in (None, dtypes.int32, dtypes.int64):
+        raise TypeError(
+            f"Cannot convert TensorShape {dims} to dtype {dtype!r}. Allowed dtypes are tf.int32 and "
+            "tf.int64; use tf.cast on the tensor."
+        )
+    return dtype or (dtypes.int64 if max(dims, default=0) >= 1 << 31 else dtypes.int32)
 
 
 def _static_dims(shape: TensorShape) -> tuple[int, ...]:
@@ -534,6 +546,8 @@ def _named(context: Context, tensor: Tensor, name: str) -> Tensor:
 def _constant(value: Any, dtype: DTypeLike | None, shape: Any, name: str) -> Tensor:
     """``constant`` on whatever device."""
     wanted = None if dtype is None else dtypes.as_dtype(dtype)
+    if isinstance(value, TensorShape):  # numbers here, of whatever dtype
+        value = _static_dims(value)
     if isinstance(value, Tensor) or getattr(value, "_is_tfx_variable", False):
         tensor = convert_to_tensor(value, wanted)
         return tensor if shape is None else _reshaped(tensor, _dims_of(shape))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from typing import Any, TypeVar
 
+from tfx.core.signatures import show_signature
 from tfx.framework.context import current, name_scope
 from tfx.framework.deferred_restores import AutoTrackable
 from tfx.framework.function_wrappers import remake_with
@@ -159,6 +161,7 @@ class Module(AutoTrackable):
             with self.name_scope:
                 return method(self, *args, **kwargs)
 
+        show_signature(wrapped, inspect.signature(method))
         remake_with(wrapped, lambda convert: cls.with_name_scope(convert(method)))
         return wrapped  # type: ignore[return-value]
 

@@ -500,3 +500,18 @@ def test_lists_with_tensors_of_another_dtype(given, dtype, result, traced):
     found = convert()
     assert found.dtype.name == dtype
     assert found.numpy().tolist() == result
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "traced"])
+def test_shapes_become_integers(wrap):
+    convert = lambda *args, **kwargs: wrap(lambda: tf.convert_to_tensor(*args, **kwargs))()  # noqa: E731
+    scalar = tf.TensorShape([])
+    assert convert(scalar).dtype is tf.int32
+    assert convert(scalar).shape == [0]
+    assert convert(scalar, tf.int64).dtype is tf.int64
+    assert convert(tf.TensorShape([2**31])).dtype is tf.int64
+    assert convert(tf.TensorShape([2]), dtype_hint=tf.float32).dtype is tf.int32
+    assert wrap(lambda: tf.concat([scalar, [2]], 0))().dtype is tf.int32
+    with pytest.raises(TypeError, match="Allowed dtypes are tf.int32 and tf.int64"):
+        convert(scalar, tf.float32)
+    assert tf.constant(tf.TensorShape([2]), tf.float32).dtype is tf.float32

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import inspect
 
 import numpy as np
 import pytest
@@ -221,3 +222,13 @@ def test_libraries_enter_the_scope_by_its_other_name():
     with m._name_scope:
         assert tf.Variable(1.0, name="v").name == "other/v:0"
     assert m.variables == ()
+
+
+def test_methods_with_a_name_scope_show_their_signature():
+    class Layer(tf.Module):
+        @tf.Module.with_name_scope
+        def call(self, x, k=3):
+            return x * k
+
+    assert inspect.getfullargspec(Layer().call).args == ["self", "x", "k"]
+    assert list(inspect.signature(Layer().call).parameters) == ["x", "k"]

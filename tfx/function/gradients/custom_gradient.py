@@ -19,6 +19,7 @@ from typing import Any, overload
 from tfx.autodiff.tape import GradientTape
 from tfx.control_flow.control_nodes import assigned_states
 from tfx.core import nest
+from tfx.core.signatures import ShownSignature
 from tfx.core.source import user_frame
 from tfx.core.tracebacks import cover
 from tfx.framework.composite.indexed_slices import IndexedSlices
@@ -96,6 +97,8 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
 @cover
 class CustomGradientFunction:
     """A callable whose gradient another function computes. Made by ``custom_gradient``."""
+
+    __signature__ = ShownSignature("_function")
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function

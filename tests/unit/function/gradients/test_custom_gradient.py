@@ -5,6 +5,7 @@ The gradients are wrong on purpose, so that a test sees whether they were used.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -433,3 +434,16 @@ def test_arguments_that_become_tensors(make, of_variable, traced):
     plain = make(source) is source
     twice = of_variable and not traced and not plain
     assert float((tf.function(slope) if traced else slope)()) == (15.0 if twice else 10.0)
+
+
+def test_it_shows_the_signature_of_its_function() -> None:
+    def f(x: Any, y: int = 2, *, z: int = 3) -> Any:
+        return x, lambda dy: dy
+
+    class Layer(tf.Module):
+        g = tf.custom_gradient(lambda self, a: (a, lambda dy: dy))
+
+    for made in (tf.custom_gradient(f), tf.recompute_grad(f), tf.grad_pass_through(f)):
+        assert str(inspect.signature(made)) == str(inspect.signature(f))
+        assert inspect.getfullargspec(made).args == ["x", "y"]
+    assert inspect.getfullargspec(Layer().g).args == ["a"]
