@@ -210,8 +210,8 @@ def _dtype_of_shape(dims: tuple[int, ...], dtype: DType | None) -> DType:
     """The dtype of a shape as a tensor: integers also where there are none."""
     if dtype not in (None, dtypes.int32, dtypes.int64):
         raise TypeError(
-            f"Cannot convert TensorShape {dims} to dtype {dtype!r}. Allowed dtypes are tf.int32 and "
-            "tf.int64; use tf.cast on the tensor."
+            f"Cannot convert TensorShape {dims} to dtype {dtype!r}. Allowed dtypes are tf.int32 "
+            "and tf.int64; use tf.cast on the tensor."
         )
     return dtype or (dtypes.int64 if max(dims, default=0) >= 1 << 31 else dtypes.int32)
 

@@ -512,6 +512,6 @@ def test_shapes_become_integers(wrap):
     assert convert(tf.TensorShape([2**31])).dtype is tf.int64
     assert convert(tf.TensorShape([2]), dtype_hint=tf.float32).dtype is tf.int32
     assert wrap(lambda: tf.concat([scalar, [2]], 0))().dtype is tf.int32
-    with pytest.raises(TypeError, match="Allowed dtypes are tf.int32 and tf.int64"):
+    with pytest.raises(TypeError, match=r"Allowed dtypes are tf\.int32 and tf\.int64"):
         convert(scalar, tf.float32)
     assert tf.constant(tf.TensorShape([2]), tf.float32).dtype is tf.float32
