@@ -34,6 +34,34 @@ def test_batches_broadcast() -> None:
     np.testing.assert_allclose(found, np.linalg.solve(np.tril(A[0]), B), rtol=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("of_matrix", "of_rhs"),
+    [((), (5,)), ((), (2, 3)), ((3,), (4, 3)), ((1,), (4, 3)), ((3,), (4, 1))],
+)
+@pytest.mark.parametrize("adjoint", [False, True])
+def test_one_matrix_for_many_right_hand_sides(of_matrix, of_rhs, adjoint):
+    rng = np.random.default_rng(0)
+    a = np.tril(rng.standard_normal((*of_matrix, 3, 3))) + 3 * np.eye(3)
+    b = rng.standard_normal((*of_rhs, 3, 2))
+    wanted = np.linalg.solve(np.swapaxes(a, -1, -2) if adjoint else a, b)
+
+    def solve(a, b):
+        return tf.linalg.triangular_solve(a, b, adjoint=adjoint)
+
+    free = [tf.TensorSpec([None] * x.ndim, tf.float64) for x in (a, b)]
+    for f in (solve, tf.function(solve), tf.function(solve, input_signature=free)):
+        np.testing.assert_allclose(f(tf.constant(a), tf.constant(b)), wanted, rtol=1e-9)
+    check_both(lambda a, b: solve(tf.linalg.band_part(a, -1, 0), b), a, b)
+    known = tf.function(solve).get_concrete_function(*map(tf.constant, (a, b)))
+    assert known.outputs[0].shape == wanted.shape
+
+
+def test_right_hand_sides_of_no_elements():
+    for shape in ([0, 3, 2], [4, 3, 0]):
+        assert tf.linalg.triangular_solve(tf.eye(3), tf.zeros(shape)).shape == shape
+    assert tf.linalg.triangular_solve(tf.zeros([0, 0]), tf.zeros([4, 0, 2])).shape == [4, 0, 2]
+
+
 def test_cholesky() -> None:
     np.testing.assert_allclose(
         tf.linalg.cholesky(DEFINITE), np.linalg.cholesky(DEFINITE), rtol=1e-9
