@@ -53,7 +53,7 @@ from tfx.ops.math.cast import identity
 
 # How many gradients of one function are traced inside of each other, where its gradient calls it
 # and both need values of the trace.
-_TRACED_AT_ONCE = 2
+_TRACED_AT_ONCE = 3
 
 
 @overload
@@ -100,6 +100,9 @@ class CustomGradientFunction:
 
     __signature__ = ShownSignature("_function")
 
+    # Whether its gradient calls nothing but what the function itself calls: that has an end.
+    _ends = False
+
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         present(self, function)
@@ -127,12 +130,12 @@ class CustomGradientFunction:
         """Itself, unless it is bound to what is copied."""
         if not inspect.ismethod(self._function):
             return self
-        return CustomGradientFunction(copy.deepcopy(self._function, memo))
+        return type(self)(copy.deepcopy(self._function, memo))
 
     def __get__(self, instance: Any, owner: type | None = None) -> CustomGradientFunction:
         if instance is None:
             return self
-        return CustomGradientFunction(self._function.__get__(instance, owner))
+        return type(self)(self._function.__get__(instance, owner))
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         """Compute the result; tapes record it with the given gradient."""
@@ -164,22 +167,25 @@ class CustomGradientFunction:
             rule = _Rule(self._name, grad, flat_args, inputs, variables)
             if context.graph is None:
                 results = _record_eager(rule, results)
-            elif nesting(self._function) and not variables and is_closed(self._function, kwargs):
-                tag = self._repeated(rule.name, args, kwargs, results)
-                results = _record_later(tag, rule, results, context.graph)
-            elif nesting(self._function) >= _TRACED_AT_ONCE:
-                results = _record_later(
-                    unknown_gradient(rule.name, rule.inputs, results), rule, results, context.graph
-                )
             else:
-                with tracing_gradient_of(self._function):
-                    results = _record_traced(rule, results, context.graph)
+                tag = None if self._ends else self._traced_later(rule, args, kwargs, results)
+                if tag is not None:
+                    results = _record_later(tag, rule, results, context.graph)
+                else:
+                    with tracing_gradient_of(self._function):
+                        results = _record_traced(rule, results, context.graph)
         return nest.pack_sequence_as(result, results)
 
-    def _repeated(
-        self, name: str, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Tensor]
-    ) -> CustomGradient:
-        """The tag of a marker whose gradient is traced when it is asked for."""
+    def _traced_later(
+        self, rule: _Rule, args: tuple[Any, ...], kwargs: dict[str, Any], results: Sequence[Tensor]
+    ) -> CustomGradient | None:
+        """The tag of a marker inside of the function's own gradient; None: it is traced now."""
+        around, name = nesting(self._function), rule.name
+        if not around:
+            return None
+        if rule.variables or not is_closed(self._function, kwargs):
+            later = around >= _TRACED_AT_ONCE
+            return unknown_gradient(name, rule.inputs, results) if later else None
 
         def differentiate(flat: Sequence[Any], inputs: Sequence[Tensor], dys: Any) -> Any:
             _, grad = self._function(*nest.pack_sequence_as(list(args), flat), **kwargs)
@@ -190,7 +196,7 @@ class CustomGradientFunction:
 
     def __tfx_remade__(self, convert: Callable[[Any], Any]) -> CustomGradientFunction:
         """The same of the function's conversion, for ``autograph``."""
-        return CustomGradientFunction(convert(self._function))
+        return type(self)(convert(self._function))
 
     @property
     def _name(self) -> str:
@@ -198,6 +204,12 @@ class CustomGradientFunction:
 
     def __repr__(self) -> str:
         return f"<custom_gradient {self._name}>"
+
+
+class _RecomputedFunction(CustomGradientFunction):
+    """A function that its gradient calls again."""
+
+    _ends = True
 
 
 def _converted(argument: Any) -> Any:
@@ -328,10 +340,12 @@ def _record_traced(rule: _Rule, results: Sequence[Tensor], graph: FuncGraph) -> 
 def _record_later(
     tag: CustomGradient, rule: _Rule, results: Sequence[Tensor], graph: FuncGraph
 ) -> list[Tensor]:
-    """The same where the gradient is traced when it is asked for."""
+    """The same where the gradient is traced when it is asked for.
+
+    Tapes of this trace call it as it is, since everything that it uses is at hand.
+    """
     tensors = [*results, *rule.inputs, *rule.inputs]
-    backward: Backward = functools.partial(run_gradient, tag, tensors)
-    return list(mark(tag, tensors, graph, backward, name=rule.name, source=user_frame()))
+    return list(mark(tag, tensors, graph, rule, name=rule.name, source=user_frame()))
 
 
 def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -354,7 +368,7 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> tape.gradient(y, x).numpy()
         np.float32(12.0)
     """
-    return CustomGradientFunction(_recomputed(f))
+    return _RecomputedFunction(_recomputed(f))
 
 
 def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:

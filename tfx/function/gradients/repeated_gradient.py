@@ -76,8 +76,9 @@ def unknown_gradient(
     def refuse() -> Graph:
         raise NotFoundError(
             f"No gradient defined: the custom_gradient {name} calls itself in its gradient and "
-            "uses tensors beside its arguments, so a traced function knows two derivatives of it. "
-            "Take further ones eagerly, or pass these tensors as arguments.",
+            "uses tensors or variables beside its arguments, so a traced function knows as many "
+            "derivatives of it as were traced. Take further ones eagerly, or pass these tensors as "
+            "arguments.",
             op=CUSTOM_GRADIENT,
         )
 
@@ -126,8 +127,8 @@ def repeated_gradient(
             names = [s.name for s in traced.states.values()]
             raise UnimplementedError(
                 f"The gradient of {name} calls {name} itself, and reads the variables or draws "
-                f"from the generators {names}. Such a function has two derivatives in a traced "
-                "function; take further ones eagerly, or pass the values as arguments."
+                f"from the generators {names}. Take further derivatives eagerly, or pass "
+                "the values as arguments."
             )
         return traced.graph
 

@@ -101,12 +101,28 @@ def test_a_gradient_that_calls_itself_with_tensors_of_its_own() -> None:
         return scaled(x, tf.identity(3.0))
 
     traced = tf.function(whole)
-    for order in range(3):
+    for order in range(4):
         wanted = 3 * 2.0**order * np.exp(2 * X.numpy())
         np.testing.assert_allclose(tf.function(derivative(whole, order))(X), wanted, rtol=1e-5)
         np.testing.assert_allclose(derivative(traced, order)(X), wanted, rtol=1e-5)
-    with pytest.raises(tf.errors.NotFoundError, match="two derivatives"):
-        derivative(traced, 3)(X)
+    with pytest.raises(tf.errors.NotFoundError, match="as many derivatives"):
+        derivative(traced, 4)(X)
+
+
+@pytest.mark.parametrize("with_variable", [False, True])
+def test_functions_of_one_code_inside_each_other(with_variable: bool) -> None:
+    v = tf.Variable(3.0)
+
+    def recomputed(f: Any) -> Any:
+        return tf.recompute_grad(lambda x: f(x) * (v if with_variable else 3.0))
+
+    deep = tf.sin
+    for _ in range(5):
+        deep = recomputed(deep)
+    for f in (deep, tf.function(deep)):
+        for order, wanted in enumerate((np.cos(X), -np.sin(X), -np.cos(X)), start=1):
+            for way in (derivative(f, order), tf.function(derivative(f, order))):
+                np.testing.assert_allclose(way(X), 3.0**5 * wanted, rtol=1e-5)
 
 
 def test_jacobians_and_derivatives_for_many_elements() -> None:
