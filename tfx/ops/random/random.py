@@ -169,7 +169,9 @@ def gamma(
 
     Args:
         shape: How many to draw for each parameter.
-        alpha: Shape parameter of the distribution. Gradients flow to it, and have no further one.
+        alpha: Shape parameter of the distribution. Gradients flow to it: those of the number with
+            the same share of the distribution below it. Python computes them: they have no further
+            gradient, and a function that computes them cannot be saved.
         beta: Inverse scale; None: 1.
         dtype: float16, bfloat16, float32 or float64.
         seed: The operation's own seed; see ``random.set_seed`` for what shares a sequence.
