@@ -82,12 +82,15 @@ class TestCase(_Base):  # type: ignore[misc]
         self._threads: list[_CheckedThread] = []
 
     def setUp(self) -> None:
-        """Begin with the same random numbers."""
+        """Begin with the same random numbers, and with an empty default graph."""
         super().setUp()
         self._cached = None
         random.seed(_SEED)
         np.random.seed(_SEED)
+        with contextlib.suppress(AssertionError):  # a graph around the test stays what it is
+            fetch("tfx.compat.v1", "reset_default_graph")()
         set_seed(_SEED)
+        fetch("tfx.compat.v1", "set_random_seed")(_SEED)
 
     def tearDown(self) -> None:
         """End threads that the test began, its session, and its files."""
@@ -311,9 +314,7 @@ class TestCase(_Base):  # type: ignore[misc]
 
     def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:  # noqa: N802
         """Assert that two numbers differ by ``err`` at most."""
-        self.assertTrue(
-            f1 == f2 or abs(f1 - f2) <= err, f"{f1:f} != {f2:f} +/- {err:f} {_text(msg)}"
-        )
+        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1} != {f2} +/- {err} {_text(msg)}")
 
     def assertArrayNear(  # noqa: N802
         self, farray1: Iterable[float], farray2: Iterable[float], err: float, msg: Any = None

@@ -39,6 +39,18 @@ def test_shapes_give_dimensions() -> None:
         list(unknown)
 
 
+def test_switches_of_all_old_behavior() -> None:
+    v1.disable_v2_behavior()
+    try:
+        x = v1.placeholder(tf.float32, [None, 3])
+        assert (x.shape[0].value, x.get_shape()[1].value) == (None, 3)
+        assert tf.matmul(x, tf.ones([x.shape[1], 2])).shape[1] == D(2)
+    finally:
+        v1.enable_v2_behavior()
+        v1.reset_default_graph()
+    assert tf.executing_eagerly() and type(tf.zeros([2]).shape[0]) is int
+
+
 @pytest.mark.usefixtures("old_shapes")
 def test_operations_and_traces_go_on_as_before() -> None:
     seen = []

@@ -31,6 +31,24 @@ def test_values() -> None:
     assert [numbers(v) for v in f(X, Y)] == [[12.0, 4.0], [25.0], [None], [0.0], [24.0]]
 
 
+def test_integers_have_none_also_where_floating_point_follows_from_them() -> None:
+    counts, labels = tf.Variable([1, 2]), tf.constant([0, 1])
+
+    @tf.function
+    def f(labels: Any, x: Any) -> Any:
+        scores = tf.stack([[x, 1.0], [0.0, x]])
+        loss = tf.nn.sparse_softmax_cross_entropy_with_logits(labels, scores)
+        scaled = tf.cast(labels, tf.float32) * x + tf.cast(counts, tf.float32)
+        return (
+            [*tf.gradients(loss, [labels]), *tf.gradients(scaled, [labels, counts, x])],
+            tf.gradients(scaled, [labels, counts], unconnected_gradients="zero"),
+        )
+
+    found, zeros = f(labels, X)
+    assert numbers(found) == [None, None, None, 1.0]
+    assert [z.dtype for z in zeros] == [tf.int32] * 2 and not np.any(zeros)
+
+
 def test_constants_on_the_way() -> None:
     @tf.function
     def f(x: Any) -> Any:

@@ -131,6 +131,12 @@ def test_facts_about_tensors(case):
             check()
 
 
+def test_near_numbers_may_be_arrays_of_one(case):
+    case.assertNear(np.array([1.0]), 1.25, 0.5)
+    with pytest.raises(AssertionError, match=r"\[1\.\] != 2\.0 \+/- 0\.5"):
+        case.assertNear(np.array([1.0]), 2.0, 0.5)
+
+
 def test_errors(case):
     with case.assertRaisesOpError("Cannot|cannot|incompatible|must"):
         tf.ones([2]) + tf.ones([3])
@@ -169,6 +175,29 @@ def test_sessions_of_graphs(case):
         tf.constant(1.0)
         with case.cached_session():
             pass
+
+
+def test_each_test_begins_with_an_empty_default_graph():
+    tf1.disable_eager_execution()
+    try:
+        for _ in range(2):
+            case = Case()
+            case.setUp()
+            drawn = tf1.random_uniform([3])
+            tf1.get_variable("v", initializer=2.0)
+            with case.cached_session():
+                case.evaluate(tf1.global_variables_initializer())
+                numbers = case.evaluate(drawn)
+            case.tearDown()
+    finally:
+        tf1.enable_eager_execution()
+        tf1.reset_default_graph()
+    with tf.Graph().as_default() as around:
+        case.setUp()
+        case.assertIs(tf1.get_default_graph(), around)
+        again = tf1.random_uniform([3])
+        case.assertAllEqual(case.evaluate(again), numbers)  # the seed is the graph's
+        case.tearDown()
 
 
 def test_no_session_in_eager_execution(case):

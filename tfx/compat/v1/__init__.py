@@ -22,8 +22,8 @@ __getattr__, __dir__ = lazy_namespace(
         "tfx.compat.v1.graph.collections": "GraphKeys",
         "tfx.compat.v1.graph.default_graph": """
             disable_eager_execution enable_eager_execution executing_eagerly_outside_functions
-            get_default_graph reset_default_graph set_random_seed
-            disable_v2_behavior=disable_eager_execution enable_v2_behavior=enable_eager_execution
+            get_default_graph reset_default_graph set_random_seed disable_v2_behavior
+            enable_v2_behavior
         """,
         "tfx.compat.v1.graph.graph_class": "Graph",
         "tfx.compat.v1.ops.grouping": "control_dependencies group no_op tuple",

@@ -59,7 +59,7 @@ def gradients(
 
     Returns:
         A list with a tensor for each of ``xs``; ``IndexedSlices`` for what was used by
-        ``tf.gather`` alone, None for what nothing depends on.
+        ``tf.gather`` alone, None for what nothing depends on and for integers.
 
     Raises:
         RuntimeError: no function is being traced.
@@ -93,9 +93,15 @@ def gradients(
     sources = flat_sources_of(xs)
     places = [x if isinstance(x, Variable) else records.tensor_of(x) for x in sources]
     records.watch(places)
-    found = backpropagate_slices(list(records), _seeded(targets, seeds), places)
-    zero = unconnected is UnconnectedGradients.ZERO
-    return [zeros_like(x) if g is None and zero else g for g, x in zip(found, sources, strict=True)]
+    by = [x for x in places if x.dtype.has_gradients]
+    slopes = backpropagate_slices(list(records), _seeded(targets, seeds), by)
+    found = {id(x): slope for x, slope in zip(by, slopes, strict=True)}
+    if unconnected is UnconnectedGradients.NONE:
+        return [found.get(id(place)) for place in places]
+    return [
+        zeros_like(x) if found.get(id(place)) is None else found[id(place)]
+        for x, place in zip(sources, places, strict=True)
+    ]
 
 
 def _seeded(targets: Sequence[Tensor], seeds: Sequence[Any]) -> dict[int, Tensor]:

@@ -233,7 +233,9 @@ def _index(item: Any) -> Index:
         made = tensor(item)
         if made.dtype in _INDEX_DTYPES and made.shape.rank in (0, None):
             known = static_int(made)
-            return made if known is None else known
+            if known is not None:
+                return known
+            return made if made.shape.rank == 0 else ox.Reshape(made, int64_constant([]))
     raise TypeError(
         "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
         f"tf.int32/tf.int64 tensors are valid indices, got {item!r}"

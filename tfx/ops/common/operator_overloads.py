@@ -28,6 +28,13 @@ from tfx.runtime.devices import full_name, require
 
 Operator = Callable[..., Any]
 
+# By any of these a class says that it computes with what it does not know. Not by ``__ror__``,
+# which every class has: it makes a union of types.
+_REFLECTED = [
+    f"__r{name}__"
+    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "xor", "matmul")
+]
+
 
 def _fast(op: str, general: Operator) -> tuple[Operator, Operator]:
     """Forward and reflected method for an ONNX operator that needs no thought on equal dtypes."""
@@ -69,7 +76,10 @@ def _guarded(function: Operator, x: Any, y: Any) -> Any:
 def _has_own_arithmetic(x: Any) -> bool:
     if is_sparse(x):
         return True
-    return hasattr(type(x), "__radd__") and type(x).__module__ not in ("builtins", "numpy")
+    kind = type(x)
+    return kind.__module__ not in ("builtins", "numpy") and any(
+        hasattr(kind, name) for name in _REFLECTED
+    )
 
 
 def _string_or(op: str, general: Operator) -> tuple[Operator, Operator]:

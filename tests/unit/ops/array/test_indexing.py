@@ -124,6 +124,15 @@ def test_unknown_rank():
     assert z.shape.rank is None
 
 
+def test_indices_of_unknown_rank_are_scalars():
+    graph = FuncGraph("f")
+    with using(graph=graph):
+        i = graph.add_argument("i", dtypes.int32.onnx, None)
+        y = constant(X)[i, i:, :i]
+    assert y.shape.rank == 2
+    np.testing.assert_array_equal(run_traced(lambda i: constant(X)[i, i:, :i], 2), X[2, 2:, :2])
+
+
 def test_static_shapes_survive():
     graph = FuncGraph("f")
     with using(graph=graph):

@@ -117,6 +117,20 @@ def test_python_and_numpy_operands_follow_the_tensor():
     assert (tf.constant([1], tf.int64) + 1).dtype == tf.int64
 
 
+@pytest.mark.parametrize("name", ["add", "mul", "matmul", "pow", "floordiv"])
+def test_classes_that_compute_with_tensors_are_asked(name):
+    def reflected(self, other):
+        return name, other
+
+    known = type("Known", (), {f"__r{name}__": reflected})()
+    other = type("Other", (), {})()
+    compute = getattr(operator, name)
+    x = tf.constant([1.0])
+    assert compute(x, known)[0] == name and compute(x, known)[1] is x
+    with pytest.raises(ValueError, match="Other"):
+        compute(x, other)
+
+
 def test_dtypes_do_not_mix():
     with pytest.raises(DTypeMismatchError, match="int32 tensor"):
         tf.constant([1.0]) + tf.constant([1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.compat.v1.graph.graph import Graph
+from tfx.core.dimension import disable_v2_tensorshape, enable_v2_tensorshape
 from tfx.framework.context import current, set_context
 from tfx.ops.random.generator import set_seed
 
@@ -93,6 +94,26 @@ def enable_eager_execution(
             "graphs and functions."
         )
     set_context(graph=None, scope="")
+
+
+def disable_v2_behavior() -> None:
+    """Work as TensorFlow 1 did: graphs that sessions run, and shapes that give a ``Dimension``.
+
+    It is ``disable_eager_execution`` and ``disable_v2_tensorshape``; the other switches of
+    TensorFlow change nothing here. Call it when the program starts.
+    """
+    disable_eager_execution()
+    disable_v2_tensorshape()
+
+
+def enable_v2_behavior() -> None:
+    """Run operations at once, and let shapes give integers, as it is where nothing was said.
+
+    Raises:
+        ValueError: inside a ``with graph.as_default()`` block or a function.
+    """
+    enable_eager_execution()
+    enable_v2_tensorshape()
 
 
 def executing_eagerly_outside_functions() -> bool:
