@@ -1,18 +1,14 @@
-"""``Dimension``: one dimension of a shape as TensorFlow 1 shows it, and the switch that shows it.
+"""``Dimension``: one dimension of a shape as ``TensorShape.dims`` has it.
 
-Owns the class and what ``TensorShape`` gives after ``compat.v1.disable_v2_tensorshape()``. Shapes
-know nothing of it: the switch replaces the methods of ``TensorShape`` that users see, so programs
-that never call it pay nothing. Code of this library goes on to see integers.
+Must not know shapes. TensorFlow 1 has such an object for each dimension everywhere, see
+``compat/v1/old_shapes.py``.
 """
 
 from __future__ import annotations
 
 import operator
-import sys
-from collections.abc import Callable, Iterator
-from typing import Any, SupportsIndex
-
-from tfx.core.shapes import TensorShape
+from collections.abc import Callable
+from typing import Any
 
 
 class Dimension:
@@ -165,11 +161,11 @@ def dimension_value(dimension: Any) -> Any:
     return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
-def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
+def dimension_at_index(shape: Any, index: int) -> Dimension:
     """A dimension of a shape as a ``Dimension``.
 
     Args:
-        shape: The shape; each dimension of one of unknown rank is unknown.
+        shape: A ``TensorShape``; each dimension of one of unknown rank is unknown.
         index: The dimension's place.
 
     Raises:
@@ -183,80 +179,3 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
     if shape.rank is None:
         return Dimension(None)
     return Dimension(shape.as_list()[index])
-
-
-def _inside() -> bool:
-    """True if code of this library asks: it needs integers, and None for an unknown size.
-
-    ``autograph`` asks for the user, whose ``list(x.shape)`` it calls.
-    """
-    module: str = sys._getframe(2).f_globals.get("__name__", "")
-    return module.startswith("tfx.") and not module.startswith("tfx.autograph")
-
-
-class _Old:
-    """Replacements of the methods of ``TensorShape`` while its dimensions are ``Dimension``s."""
-
-    def __getitem__(self: Any, key: SupportsIndex | slice) -> Any:
-        if _inside():
-            return _plain["__getitem__"](self, key)
-        if isinstance(key, slice) or self.rank is not None:
-            found = _plain["__getitem__"](self, key)
-            return found if isinstance(key, slice) else Dimension(found)
-        return Dimension(None)
-
-    def __iter__(self: Any) -> Iterator[Any]:
-        if _inside():
-            return iter(_plain["__iter__"](self))
-        return iter([Dimension(dim) for dim in _plain["__iter__"](self)])
-
-    def __repr__(self: Any) -> str:
-        if self.rank is None:
-            return "TensorShape(None)"
-        return f"TensorShape({[Dimension(dim) for dim in self.as_list()]})"
-
-    def __str__(self: Any) -> str:
-        if self.rank is None:
-            return "<unknown>"
-        shown = ["?" if dim is None else str(dim) for dim in self.as_list()]
-        return f"({shown[0]},)" if len(shown) == 1 else f"({', '.join(shown)})"
-
-    @property
-    def dims(self: Any) -> list[Dimension] | None:
-        if _inside():
-            found: list[Any] | None = _plain["dims"].fget(self)
-            return found
-        return None if self.rank is None else [Dimension(dim) for dim in self.as_list()]
-
-
-_NAMES = ("__getitem__", "__iter__", "__repr__", "__str__", "dims")
-_plain: dict[str, Any] = {name: TensorShape.__dict__[name] for name in _NAMES}
-
-
-def enable_v2_tensorshape() -> None:
-    """Make shapes return integers and None, which is the default.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.compat.v1.enable_v2_tensorshape()
-        >>> tf.TensorShape([2, None])[0]
-        2
-    """
-    for name, method in _plain.items():
-        setattr(TensorShape, name, method)
-
-
-def disable_v2_tensorshape() -> None:
-    """Let shapes give a ``Dimension`` for each dimension, as in TensorFlow 1.
-
-    It is for the whole process, until ``enable_v2_tensorshape``.
-
-    Example:
-        >>> import tfx as tf
-        >>> tf.compat.v1.disable_v2_tensorshape()
-        >>> tf.TensorShape([2, None])
-        TensorShape([Dimension(2), Dimension(None)])
-        >>> tf.compat.v1.enable_v2_tensorshape()
-    """
-    for name in _NAMES:
-        setattr(TensorShape, name, _Old.__dict__[name])

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, overload
 
+from tfx.core.dimension import Dimension
 from tfx.core.dims import Dim as Dim
 from tfx.core.dims import RawShape as RawShape
 from tfx.core.dims import broadcast_static_shape as broadcast_static_shape
@@ -101,9 +102,9 @@ class TensorShape(Immutable):
         return self.rank
 
     @property
-    def dims(self) -> list[int | None] | None:
-        """The sizes as a list, or None for an unknown rank."""
-        return None if self._dims is None else self.as_list()
+    def dims(self) -> list[Dimension] | None:
+        """A ``Dimension`` for each size, or None for an unknown rank; ``as_list`` has integers."""
+        return None if self._dims is None else [Dimension(dim) for dim in self.as_list()]
 
     def as_list(self) -> list[int | None]:
         """Returns the sizes, None for each unknown one.

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tfx.core.dimension import Dimension
 from tfx.core.dims import RawShape
 from tfx.core.shapes import TensorShape, as_shape, unknown_shape
 
@@ -87,7 +88,12 @@ def test_what_is_known() -> None:
     assert known.num_elements() == 6
     assert known.is_fully_defined()
     partly = TensorShape(["n", 3, None])
-    assert (partly.rank, partly.dims, partly.num_elements()) == (3, [None, 3, None], None)
+    assert (partly.rank, partly.num_elements()) == (3, None)
+    assert [(type(d), d.value) for d in partly.dims or ()] == [
+        (Dimension, None),
+        (Dimension, 3),
+        (Dimension, None),
+    ]
     assert not partly.is_fully_defined()
     assert TensorShape([]).num_elements() == 1
     assert TensorShape([0, 5]).num_elements() == 0
