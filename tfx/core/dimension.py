@@ -1,7 +1,7 @@
 """``Dimension``: one dimension of a shape as ``TensorShape.dims`` has it.
 
 Must not know shapes. TensorFlow 1 has such an object for each dimension everywhere, see
-``compat/v1/old_shapes.py``.
+``compat/v1/graph/old_shapes.py``.
 """
 
 from __future__ import annotations

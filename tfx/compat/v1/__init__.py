@@ -100,7 +100,7 @@ __getattr__, __dir__ = lazy_namespace(
         "tfx.ops.array.where": "where_v2=where",
         "tfx.ops.array.ranges": "lin_space=linspace",
         "tfx.core.dimension": "Dimension dimension_at_index dimension_value",
-        "tfx.compat.v1.old_shapes": "disable_v2_tensorshape enable_v2_tensorshape",
+        "tfx.compat.v1.graph.old_shapes": "disable_v2_tensorshape enable_v2_tensorshape",
         "tfx.core.version": "VERSION __version__=VERSION",
         "tfx.graph.serialization.protos": "GraphDef",
         "tfx.version": "COMPILER_VERSION GIT_VERSION",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.compat.v1.graph.graph import Graph
-from tfx.compat.v1.old_shapes import disable_v2_tensorshape, enable_v2_tensorshape
+from tfx.compat.v1.graph.old_shapes import disable_v2_tensorshape, enable_v2_tensorshape
 from tfx.framework.context import current, set_context
 from tfx.ops.random.generator import set_seed
 
