@@ -139,3 +139,10 @@ def test_older_names_of_functions() -> None:
         assert getattr(v1, name) is function, name
     assert v1.diag is tf.linalg.tensor_diag
     assert v1.diag_part is tf.linalg.tensor_diag_part
+
+
+def test_keras_is_that_of_the_library() -> None:
+    keras = pytest.importorskip("keras")
+    from tfx.compat.v1 import keras as named
+
+    assert named is tf.keras and named.layers.Dense is keras.layers.Dense

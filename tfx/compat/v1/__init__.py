@@ -12,6 +12,7 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
+        "tfx": "keras",
         "tfx.autodiff.register_gradient": "NoGradient=no_gradient NotDifferentiable=no_gradient",
         "tfx.framework.operation": "Operation",
         "tfx.ops.nn.softmax": "log_sigmoid",

@@ -27,7 +27,7 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
 
     Args:
         input: Tensor.
-        out_type: int32 (None means that) or int64.
+        out_type: int32 (None means that) or int64; in a function that knows the shape, any dtype.
         name: Accepted for compatibility.
 
     Example:
@@ -35,17 +35,18 @@ def shape(input: Any, out_type: DTypeLike | None = None, name: str | None = None
         >>> tf.shape([[1, 2, 3]]).numpy()
         array([1, 3], dtype=int32)
     """
-    dtype = _out_type(out_type, "Shape")
     x = tensor(input)
     known = static_dims(x)
+    dtype = _out_type(out_type, "Shape", known is not None and isinstance(x, SymbolicTensor))
     if known is not None:
         return embed(np.array(known, dtype.as_numpy_dtype))
     return _measured(ox.Shape(x), dtype)
 
 
-def _out_type(out_type: DTypeLike | None, op: str) -> DType:
+def _out_type(out_type: DTypeLike | None, op: str, constant: bool) -> DType:
+    """The dtype of sizes; for ``constant`` ones any, as they are written like other numbers."""
     dtype = dtype_or(out_type, dtypes.int32)
-    if dtype not in (dtypes.int32, dtypes.int64):
+    if dtype not in (dtypes.int32, dtypes.int64) and not constant:
         raise InvalidArgumentError(
             f"Value for attr 'out_type' of {dtype.name} is not in the list of allowed values: "
             "int32, int64.",
@@ -76,7 +77,7 @@ def size(input: Any, out_type: DTypeLike | None = None, name: str | None = None)
 
     Args:
         input: Tensor.
-        out_type: int32 (None means that) or int64.
+        out_type: int32 (None means that) or int64; where the shape is known, any dtype.
         name: Accepted for compatibility.
 
     Example:
@@ -84,9 +85,9 @@ def size(input: Any, out_type: DTypeLike | None = None, name: str | None = None)
         >>> tf.size([[1, 2, 3]]).numpy()
         np.int32(3)
     """
-    dtype = _out_type(out_type, "Size")
     x = tensor(input)
     known = static_dims(x)
+    dtype = _out_type(out_type, "Size", known is not None)
     if known is not None:
         return embed(np.array(math.prod(known), dtype.as_numpy_dtype))
     return _measured(ox.Size(x), dtype)

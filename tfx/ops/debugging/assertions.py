@@ -69,10 +69,17 @@ def Assert(  # noqa: N802
     if current().graph is not None:
         _guard(checked, shown, count, "Assert", lambda parts, _: _listed(parts, count))
     elif not np.asarray(checked).all():
-        text = "\n".join(describe(np.asarray(x), count) for x in shown)
+        text = "\n".join(_leading(np.asarray(x), count) for x in shown)
         raise InvalidArgumentError(
-            f"Expected '{condition}' to be true. Summarized data: {text}", op="Assert"
+            f"Expected '{condition!s}' to be true. Summarized data: {text}", op="Assert"
         )
+
+
+def _leading(array: _Array, count: int) -> str:
+    """The first elements of an array, as TensorFlow shows them eagerly."""
+    flat = array.reshape(-1)
+    texts = [str(x) for x in (flat if count < 0 else flat[:count])]
+    return ", ".join([*texts, "..."] if array.ndim and len(texts) < flat.size else texts)
 
 
 def _listed(parts: Sequence[_Array], count: int) -> str:

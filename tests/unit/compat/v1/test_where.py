@@ -73,3 +73,10 @@ def test_gradient():
     dx, dy = tape.gradient(z, [x, y])
     np.testing.assert_array_equal(dx[:, 0, 0], [1, 0, 1])
     np.testing.assert_array_equal(dy[:, 1, 1], [0, 1, 0])
+
+
+def test_ragged_tensors():
+    condition = tf.ragged.constant([[True, False], [True]])
+    x, y = tf.ragged.constant([[1, 2], [3]]), tf.ragged.constant([[4, 5], [6]])
+    assert v1.where(condition, x, y).to_list() == [[1, 5], [3]]
+    assert tf.function(v1.where)(condition, x, y).to_list() == [[1, 5], [3]]

@@ -28,6 +28,14 @@ def _graph(*shapes):
     return graph, *made
 
 
+def test_known_sizes_have_any_dtype():
+    x = np.zeros([2, 3], np.float32)
+    assert shape_ops.size(x, "float32").numpy() == np.float32(6)
+    assert shape_ops.size(x, dtypes.int16).dtype is dtypes.int16
+    traced = run_traced(lambda x: shape_ops.shape(x, dtypes.float64), x)
+    np.testing.assert_array_equal(traced, np.array([2.0, 3.0]), strict=True)
+
+
 @pytest.mark.parametrize("out_type", [None, "int32", "int64"])
 @pytest.mark.parametrize("shape", [(), (0, 2), (2, 3, 4)])
 def test_shape_size_and_rank(shape, out_type):
@@ -63,7 +71,12 @@ def test_shapes_of_several():
 @pytest.mark.parametrize("f", [shape_ops.shape, shape_ops.size])
 def test_bad_out_type(f):
     with pytest.raises(InvalidArgumentError, match="Value for attr 'out_type' of float32"):
-        f(X, dtypes.float32)
+        shape_ops.shape(X, dtypes.float32)
+    graph = FuncGraph("f")
+    with using(graph=graph):
+        x = graph.add_argument("x", dtypes.float32.onnx, (None, 3))
+        with pytest.raises(InvalidArgumentError, match="Value for attr 'out_type' of float32"):
+            f(x, dtypes.float32)
 
 
 # ensure_shape

@@ -52,7 +52,16 @@ FAIL: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
     (debug.assert_equal, ([1, 2], [1, 2, 3]), r"Incompatible shapes: \(2,\) vs. \(3,\)"),
     (debug.assert_equal, (1.0, tf.constant(2)), "int32"),
     (debug.assert_positive, ("a",), "number dtype"),
-    (debug.Assert, (False, [tf.constant([1, 2]), "x"]), r"(?s)to be true.*\[1 2\].*x"),
+    (
+        debug.Assert,
+        (False, [tf.constant([[1, 2], [3, 4]]), 1.5, "x"]),
+        r"Expected 'False' to be true. Summarized data: 1, 2, 3, \.\.\.\n1\.5\nb'x'$",
+    ),
+    (
+        debug.Assert,
+        (tf.constant(2) > 3, [11]),
+        r"Expected 'tf.Tensor\(False, shape=\(\), dtype=bool\)' to be true.*: 11$",
+    ),
 ]
 
 

@@ -13,6 +13,7 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework import convert
 from tfx.framework.builder import ox
+from tfx.framework.composite.ragged import is_ragged
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -259,7 +260,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
         array([[1, 1],
                [0, 0]], dtype=int32)
     """
-    if x is None or y is None:
+    if x is None or y is None or any(map(is_ragged, (condition, x, y))):
         return where_ops.where(condition, x, y)
     chosen = tensor(condition, dtypes.bool)
     a, b = same_dtype(x, y, "Select")
