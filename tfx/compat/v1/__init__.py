@@ -7,12 +7,14 @@ TensorFlow 1 does not have otherwise are those of ``tfx`` and ``tfx.math``.
 
 from __future__ import annotations
 
+import importlib
+from typing import Any
+
 from tfx.core.lazy_namespaces import lazy_namespace
 
-__getattr__, __dir__ = lazy_namespace(
+_known, __dir__ = lazy_namespace(
     __name__,
     {
-        "tfx": "keras",
         "tfx.autodiff.register_gradient": "NoGradient=no_gradient NotDifferentiable=no_gradient",
         "tfx.framework.operation": "Operation",
         "tfx.ops.nn.softmax": "log_sigmoid",
@@ -150,3 +152,8 @@ __getattr__, __dir__ = lazy_namespace(
     adapt="tfx.compat.v1.graph.effects",
     others=("tfx", "tfx.math", "tfx.debugging"),
 )
+
+
+def __getattr__(name: str) -> Any:
+    # Not listed, as ``tfx.keras`` is not: Keras may not be installed.
+    return importlib.import_module("tfx.keras") if name == "keras" else _known(name)
