@@ -49,7 +49,20 @@ _Array: TypeAlias = np.ndarray[Any, Any]
 
 
 class _EagerSession:
-    """What ``with self.session()`` gives where operations run at once."""
+    """What ``with self.session()`` gives where operations run at once: ``run`` gives values."""
+
+    def __init__(self, case: TestCase) -> None:
+        self._case = case
+
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """The values of tensors, as ``evaluate`` gives them."""
+        if feed_dict:
+            raise RuntimeError(
+                "feed_dict is not supported when eager execution is enabled: there are no "
+                f"placeholders to feed, but {len(feed_dict)} values were given. Compute with the "
+                "values themselves, or build a tf.Graph."
+            )
+        return self._case.evaluate(fetches)
 
     def __getattr__(self, name: str) -> NoReturn:
         raise AttributeError(
@@ -138,7 +151,7 @@ class TestCase(_Base):  # type: ignore[misc]
     def session(
         self, graph: Any = None, config: Any = None, use_gpu: bool = True, force_gpu: bool = False
     ) -> Iterator[Any]:
-        """A session of a graph; in eager execution there is none.
+        """A session of a graph; in eager execution its ``run`` gives the values of tensors.
 
         Args:
             graph: The graph; None: the default graph.
@@ -147,7 +160,7 @@ class TestCase(_Base):  # type: ignore[misc]
             force_gpu: Likewise.
         """
         if graph is None and current().graph is None:
-            yield _EagerSession()
+            yield _EagerSession(self)
             return
         with fetch("tfx.compat.v1", "Session")(graph=graph, config=config) as session:
             yield session
@@ -158,7 +171,7 @@ class TestCase(_Base):  # type: ignore[misc]
     ) -> Iterator[Any]:
         """The session of the test, the same in all its ``with`` blocks; see ``session``."""
         if graph is None and current().graph is None:
-            yield _EagerSession()
+            yield _EagerSession(self)
             return
         session = self._session_of(current().graph if graph is None else graph, config)
         with session.graph.as_default(), session.as_default():

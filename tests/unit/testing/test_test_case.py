@@ -200,9 +200,16 @@ def test_each_test_begins_with_an_empty_default_graph():
         case.tearDown()
 
 
-def test_no_session_in_eager_execution(case):
-    with case.cached_session() as session, pytest.raises(AttributeError, match="evaluate"):
-        session.run(tf.constant(1.0))
+def test_sessions_in_eager_execution_give_values(case):
+    v = tf.Variable(2.0)
+    for session_of in (case.session, case.cached_session):
+        with session_of() as session:
+            assert session.run({"a": v * 2, "b": [v]}) == {"a": 4.0, "b": [2.0]}
+            assert session.run(tf1.global_variables_initializer()) is None
+            with pytest.raises(RuntimeError, match=r"feed_dict is not supported.*1 values"):
+                session.run(v, {"x": 1.0})
+            with pytest.raises(AttributeError, match="evaluate"):
+                session.list_devices()
 
 
 def test_the_same_seeds():

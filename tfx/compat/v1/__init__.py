@@ -7,10 +7,9 @@ TensorFlow 1 does not have otherwise are those of ``tfx`` and ``tfx.math``.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
-from tfx.core.lazy_namespaces import lazy_namespace
+from tfx.core.lazy_namespaces import fetch, lazy_namespace
 
 _known, __dir__ = lazy_namespace(
     __name__,
@@ -156,4 +155,4 @@ _known, __dir__ = lazy_namespace(
 
 def __getattr__(name: str) -> Any:
     # Not listed, as ``tfx.keras`` is not: Keras may not be installed.
-    return importlib.import_module("tfx.keras") if name == "keras" else _known(name)
+    return fetch("tfx", "keras") if name == "keras" else _known(name)
