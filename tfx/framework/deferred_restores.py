@@ -104,6 +104,9 @@ class AutoTrackable:
     # Never taken apart as a structure of tensors, even if it is a dataclass: it has identity.
     _tfx_is_object = True
 
+    # Whether each part is the value of the attribute of its name, whose assignment says so.
+    _tfx_parts_are_attributes = True
+
     def __setattr__(self, name: str, value: Any) -> None:
         """Set the attribute, and restore what it holds if a checkpoint is waiting for it."""
         super().__setattr__(name, value)

@@ -43,6 +43,8 @@ _BOOKKEEPING = {
 class BackendLayer(AutoTrackable):
     """Base class of layers: a checkpoint has their variables under the names of attributes."""
 
+    _tfx_parts_are_attributes = False  # `_kernel` is `kernel`, and lists grow
+
     def _trackable_children(self) -> dict[str, Any]:
         return trackable_children(self)
 
@@ -59,9 +61,20 @@ def trackable_children(owner: Any) -> dict[str, Any]:
         found[name if public in found or not public else public] = value
     held = {id(part) for part in found.values()}
     # By number: names of layers go on counting from model to model.
-    found["layers"] = [part for part in getattr(owner, "_layers", ()) if id(part) not in held]
+    layers = [part for part in getattr(owner, "_layers", ()) if id(part) not in held]
+    found["layers"] = [None, *layers] if _awaits_input(owner) else layers
     found["metrics"] = [_state(part) for part in _metrics(owner)]
     return found
+
+
+def _awaits_input(owner: Any) -> bool:
+    """Whether it is a ``Sequential`` that gets the layer of its input, number 0, when it is built."""
+    from keras.src.layers.core.input_layer import InputLayer  # which import this module
+    from keras.src.models.sequential import Sequential
+
+    return isinstance(owner, Sequential) and not (
+        owner._layers and isinstance(owner._layers[0], InputLayer)
+    )
 
 
 def _attributes(owner: Any) -> Iterator[tuple[str, Any]]:

@@ -20,6 +20,8 @@ _MOVE_ALL = frozenset(("Adam", "Adamax", "Ftrl", "Lamb", "Lion", "Muon", "Nadam"
 class BackendOptimizer(AutoTrackable, base_optimizer.BaseOptimizer):
     """Base class of optimizers: a checkpoint has their slots, gradients may be slices."""
 
+    _tfx_parts_are_attributes = False  # `_momentums` is `momentums`, and lists grow
+
     def _trackable_children(self) -> dict[str, Any]:
         return trackable_children(self)
 

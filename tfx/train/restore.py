@@ -389,7 +389,7 @@ class _Plan:
             self._restore._matched.add(number)
             self._note_slots(item, number)
             parts = edges_of(item)
-            if owner is not None and not isinstance(item, AutoTrackable) and edges.keys() - parts:
+            if owner is not None and not _reports_parts(item) and edges.keys() - parts:
                 self.watched.append(Place(owner, path, mark_of(item)))
             queue += [
                 (part, edges[name], owner, (*path, name))
@@ -424,6 +424,11 @@ class _Plan:
             return
         self.pairs[number] = variable
         self._planned[id(variable)] = number
+
+
+def _reports_parts(item: Any) -> bool:
+    """Whether an object tells the pending restores of every new part itself."""
+    return isinstance(item, AutoTrackable) and item._tfx_parts_are_attributes
 
 
 def _form(variable: Variable) -> Form:
