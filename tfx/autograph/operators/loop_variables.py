@@ -58,6 +58,20 @@ class _LearntError(Exception):
         self.make = make
 
 
+class _LooserError(Exception):
+    """A shape changes in a loop whose shapes may: trace again with one that covers both.
+
+    Args:
+        place: The numbers of the symbol and of the leaf in its value.
+        shape: The shape in all iterations.
+    """
+
+    def __init__(self, place: tuple[int, int], shape: TensorShape) -> None:
+        super().__init__()
+        self.place = place
+        self.shape = shape
+
+
 class _PeelError(TypeError):
     """The first iteration changes the kind of a value: it must be traced by itself."""
 
@@ -92,6 +106,7 @@ class LoopVariables:
         invariants: Pairs of a symbol and the shape that it has in every iteration.
         block: The body.
         given: Values that symbols without one have if there is no iteration.
+        loosens: Whether shapes that change are left open, as in a loop over a dataset.
 
     Attributes:
         needed: Symbols whose value after the loop must come from an iteration.
@@ -106,9 +121,13 @@ class LoopVariables:
         invariants: Sequence[tuple[str, Any]] | None,
         block: Callable[..., None],
         given: Mapping[str, Any] | None = None,
+        *,
+        loosens: bool = False,
     ) -> None:
         self._state = state
         self._given = given or {}
+        self._loosens = loosens
+        self._loosened: dict[tuple[int, int], TensorShape] = {}
         self.needed = frozenset(needed)
         self._block = block
         self._shapes = dict(invariants or ())
@@ -173,6 +192,9 @@ class LoopVariables:
                 except _LearntError as e:
                     state.rewind()
                     self._values[e.number] = e.make()
+                except _LooserError as e:
+                    state.rewind()
+                    self._loosened[e.place] = e.shape
         except (TypeError, ValueError) as e:
             if isinstance(e, _PeelError) or state.leaking():
                 raise
@@ -212,6 +234,8 @@ class LoopVariables:
         """Take the initial values apart."""
         self._leaves = [flatten(v) for v in self._values]
         self._loose = [_loose_shapes(v) for v in self._values]
+        for (symbol, leaf), shape in self._loosened.items():
+            self._loose[symbol][leaf] = shape
         self.initial = [as_tensor(x) for x in self._flat_tensors(self._leaves)]
         found = self._invariants()
         self.invariants = None if all(x is None for x in found) else found
@@ -239,9 +263,9 @@ class LoopVariables:
         for i, (symbol, old, new) in enumerate(zip(symbols, self._values, found, strict=True)):
             new = self._as_list(i, old, new)
             self._check_structure(symbol, old, new)
-            for x, y, loose in zip(self._leaves[i], flatten(new), self._loose[i], strict=True):
+            for j, (x, y) in enumerate(zip(self._leaves[i], flatten(new), strict=True)):
                 if is_tensor_like(x):
-                    result.append(self._next(symbol, x, y, loose))
+                    result.append(self._next(symbol, x, y, (i, j)))
                 elif not same_python(x, y):
                     self._differs(i, symbol, x, y)
         return result
@@ -313,7 +337,7 @@ class LoopVariables:
             "beside it if it may be missing."
         )
 
-    def _next(self, symbol: str, old: Any, new: Any, loose: TensorShape | None) -> Any:
+    def _next(self, symbol: str, old: Any, new: Any, place: tuple[int, int]) -> Any:
         if new is None:
             self._says_none(symbol, old)
         if not is_tensor_like(new) and not isinstance(new, str | bytes):
@@ -339,8 +363,11 @@ class LoopVariables:
                 f"{shown(old)} and becomes {self._told(symbol, new)}. Make them agree with "
                 "tfx.cast."
             )
+        loose = self._loose[place[0]][place[1]]
         shape = before.shape if loose is None else loose
         if symbol not in self._shapes and _clashes(shape, after.shape):
+            if self._loosens:
+                raise _LooserError(place, shape.most_specific_compatible_shape(after.shape))
             raise ValueError(
                 f"{spoken(symbol)} has shape {before.shape} before the loop, but shape "
                 f"{after.shape} after one iteration [{where()}]: it enters as {shown(old)} and "

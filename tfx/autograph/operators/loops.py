@@ -92,13 +92,17 @@ class _StagedWhile:
         body: Callable[[], None],
         block: Callable[..., None] | None = None,
         given: Mapping[str, Any] | None = None,
+        *,
+        loosens: bool = False,
     ) -> None:
         self._options = dict(options()) if options is not None else {}
         self._test = test
         self._body = body
         self._state = state
         invariants = self._options.get("shape_invariants")
-        self._variables = LoopVariables(state, needed, invariants, block or body, given)
+        self._variables = LoopVariables(
+            state, needed, invariants, block or body, given, loosens=loosens
+        )
         self._next: Any = None
         self._going: Any = None
 
@@ -212,7 +216,8 @@ def _over_elements(
     def one() -> None:
         body(source.item())
 
-    _StagedWhile(state, needed, options, advance, one, body).run(source.advance())
+    loop = _StagedWhile(state, needed, options, advance, one, body, loosens=True)
+    loop.run(source.advance())
     source.close()
 
 
