@@ -12,7 +12,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 import numpy as np
 
 from tfx.core import nest
-from tfx.core.dtypes import DType
+from tfx.core.dtypes import DType, as_dtype
 from tfx.core.shapes import TensorShape
 from tfx.core.signatures import show_signature
 from tfx.core.specs import TensorSpec, TypeSpec
@@ -55,8 +55,9 @@ class ExtensionType:
 
     Fields are annotated with ``tf.Tensor``, ``tf.RaggedTensor``, ``tf.SparseTensor``, a
     ``tf.TensorSpec`` (which values must fit), ``int``, ``float``, ``bool``, ``str``, ``bytes``,
-    ``tf.DType``, ``tf.TensorShape``, another extension type, ``tuple[...]``, ``Mapping[str, ...]``,
-    ``Optional`` or ``Union``. A method ``__validate__`` is called behind the constructor; a class
+    ``tf.DType`` and ``tf.TensorShape`` (to which values are converted), another extension type or,
+    as text, the class itself, ``tuple[...]``, ``Mapping[str, ...]``, ``Optional`` or ``Union``. A
+    method ``__validate__`` is called behind the constructor; a class
     may have an ``__init__`` of its own, which assigns the fields. ``Spec`` is the class of their
     specs, an ``ExtensionTypeSpec`` made of specs of the fields; a class ``Spec`` in the body adds
     to it.
@@ -140,6 +141,10 @@ class ExtensionType:
             result = apply("And", (result, apply("Cast", (every,), {"to": 9})))
         return result
 
+    def __ne__(self, other: object) -> Any:
+        same = self == other
+        return apply("Not", (same,)) if isinstance(same, Tensor) else not same
+
     __hash__ = object.__hash__
 
     def _tfx_spec(self) -> Any:
@@ -162,17 +167,26 @@ def _leaf_pairs(x: Any, y: Any) -> Any:
 
 
 def _resolved(cls: type, name: str, hint: Any) -> Any:
-    """An annotation that stands as text, as what it means."""
-    if not isinstance(hint, str):
-        return hint
+    """An annotation, with what it means in place of texts; the class itself may be among these."""
     frame = inspect.currentframe()
     while frame is not None and frame.f_code.co_filename == __file__:
         frame = frame.f_back  # to the code that has the class in it
-    known = {} if frame is None else {**frame.f_globals, **frame.f_locals}
+    names = {} if frame is None else {**frame.f_globals, **frame.f_locals}
     try:
-        return eval(hint, {**vars(typing), **known})
+        return _evaluated(hint, {**vars(typing), **names, cls.__name__: cls})
     except NameError as e:
         raise TypeError(f"The annotation {hint!r} of {cls.__name__}.{name} is not known.") from e
+
+
+def _evaluated(hint: Any, names: dict[str, Any]) -> Any:
+    text = hint.__forward_arg__ if isinstance(hint, typing.ForwardRef) else hint
+    if isinstance(text, str):
+        return _evaluated(eval(text, dict(names)), names)
+    origin, inner = get_origin(hint), get_args(hint)
+    if origin is Literal or not inner:
+        return hint
+    found = tuple(_evaluated(each, names) for each in inner)
+    return hint if found == inner else (Union if origin is types.UnionType else origin)[found]
 
 
 def _check_hint(hint: Any, where: str) -> None:
@@ -267,6 +281,8 @@ def _converted(value: Any, hint: Any, name: str) -> Any:
         if not hint.shape.is_compatible_with(found.shape):
             raise TypeError(f"{name}: expected a tensor of shape {hint.shape}, got {found.shape}")
         return found
+    if hint is TensorShape or hint is DType:
+        return _as_shape_or_dtype(value, hint, name)
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, types.UnionType):
         return _one_of(value, inner, hint, name)
@@ -301,6 +317,13 @@ def _as_tensor(value: Any, name: str, dtype: DType | None) -> Any:
         return convert_to_tensor(value, dtype)
     except (TypeError, ValueError) as e:
         raise TypeError(f"{name}: expected a Tensor, got {type(value).__name__!r}") from e
+
+
+def _as_shape_or_dtype(value: Any, kind: Any, name: str) -> Any:
+    try:
+        return TensorShape(value) if kind is TensorShape else as_dtype(value)
+    except (TypeError, ValueError) as e:
+        raise TypeError(f"{name}: expected {kind.__name__!r}, got {value!r}") from e
 
 
 def _one_of(value: Any, kinds: tuple[Any, ...], hint: Any, name: str) -> Any:
