@@ -68,7 +68,7 @@ def trackable_children(owner: Any) -> dict[str, Any]:
 
 
 def _awaits_input(owner: Any) -> bool:
-    """Whether it is a ``Sequential`` that gets the layer of its input, number 0, when it is built."""
+    """Whether it is a ``Sequential`` that is yet to get the layer of its input, its number 0."""
     from keras.src.layers.core.input_layer import InputLayer  # which import this module
     from keras.src.models.sequential import Sequential
 

@@ -132,6 +132,44 @@ class TestInFunctions:
 
         assert [int(total(zero() + n)) for n in (0, 3, 9)] == [0, 22, 49]
 
+    def test_shapes_may_change_in_a_for_statement(self) -> None:
+        @tf.function
+        def gathered(dataset: Dataset) -> Any:
+            kept = {"all": tf.zeros([0], INT64)}, tf.constant(0, INT64)
+            for x in dataset:
+                if tf.reduce_sum(x) > 30:
+                    break
+                kept = {"all": tf.concat([kept[0]["all"], x], 0)}, kept[1] + tf.reduce_sum(x)
+            return kept
+
+        steps = Dataset.range(4).map(tf.range)
+        found, total = gathered(steps)
+        assert found["all"].numpy().tolist() == [0, 0, 1, 0, 1, 2]
+        assert total.numpy() == 4
+        structure = gathered.get_concrete_function(steps).structured_outputs
+        assert structure[0]["all"].shape.as_list() == [None]
+        assert structure[1].shape == []
+
+        @tf.function
+        def total_of_any(dataset: Dataset) -> tf.Tensor:
+            total = tf.constant(0)
+            for x, y in dataset:  # whose shapes are not known
+                total += y - x
+            return total
+
+        pairs = Dataset.from_generator(lambda: [(1, 4)] * 3, (tf.int32, tf.int32))
+        assert total_of_any(pairs).numpy() == 9
+
+        @tf.function
+        def in_ranges(n: tf.Tensor) -> tf.Tensor:
+            found = tf.zeros([0])
+            for _ in tf.range(n):
+                found = tf.concat([found, [1.0]], 0)
+            return found
+
+        with pytest.raises(ValueError, match="set_loop_options"):
+            in_ranges(tf.constant(3))
+
     def test_one_trace_serves_datasets_and_iterators(self) -> None:
         @tf.function
         def total(items: Any) -> Any:

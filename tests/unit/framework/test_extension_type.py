@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import operator
 import pickle
+import typing
 from collections.abc import Mapping
 from typing import Any
 
@@ -103,6 +104,51 @@ def test_equality() -> None:
     assert not bool(Mixed([1.0], 2) == Mixed([2.0], 2))
     assert Mixed([1.0], 2) != Mixed([1.0], 3)
     assert Weight(1.0) != 1.0
+    differ = tf.function(operator.ne)(Mixed([1.0], 2), Mixed([2.0], 2))
+    assert differ.dtype == tf.bool
+    assert bool(differ)
+
+
+class Described(tf.experimental.ExtensionType):
+    shape: tf.TensorShape
+    dtype: tf.DType
+    other: tf.TensorShape | None = None
+
+
+def test_shapes_and_dtypes_are_converted() -> None:
+    described = Described([None, 3], "float32", other=[2])
+    assert described.shape.as_list() == [None, 3]
+    assert isinstance(described.shape, tf.TensorShape)
+    assert described.dtype is tf.float32
+    assert described.other == tf.TensorShape([2])
+    with pytest.raises(TypeError, match="shape: expected 'TensorShape', got 'x'"):
+        Described("x", "float32")
+    with pytest.raises(TypeError, match="dtype: expected 'DType', got 'float31'"):
+        Described([1], "float31")
+
+
+class Tree(tf.experimental.ExtensionType):
+    value: tf.Tensor
+    left: typing.Optional["Tree"] = None  # noqa: UP037, UP045
+    more: typing.Tuple["Tree", ...] = ()  # noqa: UP006, UP037
+
+
+def test_a_type_may_have_itself_in_its_fields() -> None:
+    tree = Tree(1.0, Tree(2.0), [Tree(3.0), Tree(4.0, Tree(5.0))])
+
+    @tf.function
+    def total(t: Tree) -> tf.Tensor:
+        parts = [] if t.left is None else [t.left]
+        return tf.add_n([t.value, *map(total, [*parts, *t.more])])
+
+    assert total(tree).numpy() == 15.0
+    assert len(tf.nest.flatten(tree, expand_composites=True)) == 5
+    with pytest.raises(TypeError, match=r"more\[0\]: expected 'Tree', got 'int'"):
+        Tree(1.0, more=[2])
+    with pytest.raises(TypeError, match=r"'Nothing'.* is not known"):
+
+        class Wrong(tf.experimental.ExtensionType):
+            x: typing.List["Nothing"]  # type: ignore[name-defined]  # noqa: F821, UP006, UP037
 
 
 def test_through_functions() -> None:

@@ -18,6 +18,7 @@ def test_indexed_slices(rows: tf.IndexedSlices) -> None:
     assert rows.indices.numpy().tolist() == [4, 1]
     assert rows.dense_shape.numpy().tolist() == [5, 3]
     assert repr(rows).startswith("IndexedSlices(indices=<tf.Tensor: shape=(2,)")
+    assert str(rows).startswith("IndexedSlices(indices=tf.Tensor(")
     assert tf.is_tensor(rows)
 
 

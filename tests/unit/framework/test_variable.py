@@ -189,6 +189,8 @@ def test_scatter_positions():
     v.scatter_nd_update([[0], [2]], [10.0, 30.0])
     v.scatter_nd_add([[1]], [5.0])
     v.scatter_nd_sub([[1]], [1.0])
+    v.scatter_nd_max([[0], [1]], [12.0, 5.0])
+    v.scatter_nd_min([[0], [2]], [10.0, 31.0])
     np.testing.assert_array_equal(v, [10.0, 6.0, 30.0])
     with pytest.raises(InvalidArgumentError):
         v.scatter_nd_update([[7]], [1.0])

@@ -38,8 +38,19 @@ def test_segments_of_deeper_rows() -> None:
     x = tf.ragged.constant([[[1, 2], [3]], [[4]], [[5, 6, 7]]])
     found = math.unsorted_segment_sum(x, [2, 0, 2], 3)
     assert found.to_list() == [[[4]], [], [[6, 8, 7], [3]]]
-    with pytest.raises(TypeError, match="a number for each of its rows"):
+    with pytest.raises(ValueError, match="a number for each of its rows"):
         math.unsorted_segment_sum(tf.constant([1]), ROWS, 2)
+
+
+def test_segments_of_elements() -> None:
+    x, numbers = tf.ragged.constant([[1, 2], [3], [4, 5, 6]]), [[0, 1], [1], [0, 1, 1]]
+    for run in (math.unsorted_segment_sum, tf.function(math.unsorted_segment_sum)):
+        assert run(x, tf.ragged.constant(numbers), 2).numpy().tolist() == [5, 16]
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            run(x, tf.ragged.constant([[0], [1, 1], [0, 1, 1]]), 2)
+    deep = tf.ragged.constant([[[1, 2], [3]], [[4]]])
+    found = math.unsorted_segment_max(deep, tf.ragged.constant([[0, 1], [0]]), 2)
+    assert found.to_list() == [[4, 2], [3]]
 
 
 def test_parts() -> None:

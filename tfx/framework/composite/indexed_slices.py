@@ -103,6 +103,10 @@ class IndexedSlices:
     def __neg__(self) -> Tensor:
         return slices_like(self, -self.values)
 
+    def __str__(self) -> str:
+        form = "" if self.dense_shape is None else f", dense_shape={self.dense_shape!s}"
+        return f"IndexedSlices(indices={self.indices!s}, values={self.values!s}{form})"
+
     def __repr__(self) -> str:
         form = "" if self.dense_shape is None else f", dense_shape={self.dense_shape!r}"
         return f"IndexedSlices(indices={self.indices!r}, values={self.values!r}{form})"

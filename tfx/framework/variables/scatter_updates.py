@@ -97,6 +97,14 @@ class ScatterUpdates:
         """Subtract from the elements or slices at ``indices``."""
         return self._scatter_nd(indices, ox.Neg(matching(self, updates)), "add")
 
+    def scatter_nd_max(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Keep the larger of each element or slice at ``indices`` and its update."""
+        return self._scatter_nd(indices, updates, "max")
+
+    def scatter_nd_min(self, indices: Any, updates: Any, name: str | None = None) -> Variable:
+        """Keep the smaller of each element or slice at ``indices`` and its update."""
+        return self._scatter_nd(indices, updates, "min")
+
     def batch_scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Variable:

@@ -180,7 +180,7 @@ def non_max_suppression_with_scores(
         boxes: See there.
         scores: See there.
         max_output_size: See there.
-        iou_threshold: See there; with a sigma 1.0 is usual.
+        iou_threshold: See there; with a sigma it has no effect.
         score_threshold: See there.
         soft_nms_sigma: Above 0, boxes over better ones lose ``exp(-iou**2 / (2 * sigma))`` of their
             score instead of being dropped. Python does that: such a function cannot be saved.
@@ -199,14 +199,13 @@ def non_max_suppression_with_scores(
         chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
         return chosen, gather(cast_to(tensor(scores), dtypes.float32), chosen)
 
-    def choose(places: Any, chances: Any, most: Any, iou: Any, least: Any) -> list[Any]:
-        return _softly(places, chances, int(most), float(iou), float(least), float(soft_nms_sigma))
+    def choose(places: Any, chances: Any, most: Any, least: Any) -> list[Any]:
+        return _softly(places, chances, int(most), float(least), float(soft_nms_sigma))
 
     given = [
         cast_to(tensor(boxes), dtypes.float32),
         cast_to(tensor(scores), dtypes.float32),
         as_int64(max_output_size),
-        cast_to(tensor(iou_threshold), dtypes.float32),
         cast_to(tensor(score_threshold), dtypes.float32),
     ]
     outputs = [(dtypes.int32, (None,)), (dtypes.float32, (None,))]
@@ -214,9 +213,7 @@ def non_max_suppression_with_scores(
     return indices, found
 
 
-def _softly(
-    places: Any, scores: Any, most: int, iou: float, least: float, sigma: float
-) -> list[Any]:
+def _softly(places: Any, scores: Any, most: int, least: float, sigma: float) -> list[Any]:
     """The best again and again, while those that lie over it lose score."""
     left = scores.astype(np.float32).copy()
     chosen: list[int] = []
@@ -228,7 +225,7 @@ def _softly(
         chosen.append(best)
         values.append(float(left[best]))
         shared = _shared(places[best], places)
-        left *= np.where(shared <= iou, np.exp(-0.5 * shared**2 / sigma), 0).astype(np.float32)
+        left *= np.exp(-0.5 * shared**2 / sigma).astype(np.float32)
         open_ &= left > least
     return [np.array(chosen, np.int32), np.array(values, np.float32)]
 
