@@ -15,7 +15,7 @@ from tfx.data.indexed import Counting, Indexed, Positions, gather_rows
 from tfx.data.leaves import Leaves, array_of, is_known, number, scalar, tensor_of
 from tfx.data.nodes import INFINITE, UNKNOWN, Node, Opaque, Run, Stage, known
 from tfx.data.random_draws import Draws, Seeds
-from tfx.data.structure import Structure, converted, flatten, same_form
+from tfx.data.structure import Structure, components_of, converted, flatten
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.execution.python_errors import error_of
@@ -219,14 +219,15 @@ def checked(value: Any, structure: Structure, position: int) -> Leaves:
     # One that yields lists where tuples are expected means tuples.
     if isinstance(value, list) and type(spec) is tuple:
         value = tuple(value)
-    if not same_form(spec, value):
+    leaves = components_of(spec, value)
+    if leaves is None:
         raise InvalidArgumentError(
             f"`generator` yielded an element that did not match the expected structure. The "
             f"expected structure was {_shown(spec)}, but the yielded element number {position} "
             f"was {value!r}."
         )
     found = []
-    for leaf, expected in zip(flatten(value), structure.specs, strict=True):
+    for leaf, expected in zip(leaves, structure.specs, strict=True):
         if not isinstance(expected, TensorSpec):
             found.append(leaf)
             continue

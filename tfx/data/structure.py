@@ -213,6 +213,27 @@ def same_form(a: Any, b: Any) -> bool:
     return all(same_form(x, y) for x, y in zip(kind.values(a), other.values(b), strict=True))
 
 
+def components_of(spec: Any, value: Any) -> list[Any] | None:
+    """What a value has in the places of a spec's components; None if its form is another one.
+
+    A tuple where a tensor is expected is one component: its items are those of the tensor.
+    """
+    kind, other = kind_of(spec), kind_of(value)
+    if kind is None:
+        one = other is None or (isinstance(spec, TensorSpec) and isinstance(value, tuple))
+        return [value] if one else None
+    alike = nest_kinds.same_class(type(spec), type(value)) or (is_whole(spec) and is_whole(value))
+    if other is None or not alike or kind.keys(spec) != other.keys(value):
+        return None
+    found: list[Any] = []
+    for part, its in zip(kind.values(spec), other.values(value), strict=True):
+        components = components_of(part, its)
+        if components is None:
+            return None
+        found += components
+    return found
+
+
 def compatible(a: Any, b: Any) -> bool:
     """True if an element can be of both specs."""
     if not same_form(a, b):
@@ -335,10 +356,21 @@ def converted(value: Any, spec: Any = None) -> Any:
     if kind is None:
         if value is None or hasattr(value, "_node"):
             return value
-        return convert_to_tensor(value, getattr(spec, "dtype", None))
+        dtype = _dtype_in(value) if spec is None else getattr(spec, "dtype", None)
+        return convert_to_tensor(value, dtype)
     specs = [None] * len(kind.keys(value)) if spec is None else list(_kind(spec).values(spec))
     parts = [converted(v, s) for v, s in zip(kind.values(value), specs, strict=True)]
     return kind.build(value, parts)
+
+
+def _dtype_in(value: Any) -> Any:
+    """The dtype of the numbers in a list of arrays, which their tensor keeps; None: of others."""
+    if isinstance(value, np.ndarray):
+        return value.dtype if value.dtype.kind in "biufc" else None
+    if not isinstance(value, list) or not value:
+        return None
+    first = _dtype_in(value[0])
+    return first if all(_dtype_in(item) == first for item in value[1:]) else None
 
 
 def _kind(value: Any) -> Kind:

@@ -211,6 +211,14 @@ RESULTS: list[tuple[Callable[[], Any], Any]] = [
         ),
         [(1, [2.0, 3.0])],
     ),
+    (  # a tuple in the place of a tensor is one
+        lambda: Dataset.from_generator(
+            lambda: [((1, 2), {"a": (3,)})],
+            output_signature=(tf.TensorSpec([2], tf.int32), {"a": tf.TensorSpec([1])}),
+        ),
+        [([1, 2], {"a": [3.0]})],
+    ),
+    (lambda: Dataset.from_generator(lambda: [(0,), (1,)], tf.int64), [[0], [1]]),
 ]
 
 
@@ -393,3 +401,11 @@ def test_batches_and_caches_of_texts_that_functions_made() -> None:
     )
     for dataset in (words.batch(2), words.cache().batch(2), words.padded_batch(2)):
         assert [b.numpy().tolist() for b in dataset] == [[b"ab", b"de"]]
+
+
+def test_lists_of_arrays_keep_their_dtype() -> None:
+    arrays = [np.array([1, 2]), np.array([3, 4])]
+    assert Dataset.from_tensor_slices(arrays).element_spec == tf.TensorSpec([2], tf.int64)
+    assert Dataset.from_tensors({"a": [arrays]}).element_spec["a"].dtype == tf.int64
+    for others in ([1, 2], [np.array(1), 2], [np.array(1), np.array(2.0)]):
+        assert Dataset.from_tensors(others).element_spec.dtype == tf.convert_to_tensor(others).dtype
