@@ -101,9 +101,7 @@ def test_training_that_was_interrupted(tmp_path: Path) -> None:
             with tf.GradientTape() as tape:
                 loss = tf.reduce_mean(tf.abs(net(example["x"]) - example["y"]))
             slopes = tape.gradient(loss, net.trainable_variables)
-            checkpoint.optimizer.apply_gradients(
-                zip(slopes, net.trainable_variables, strict=True)
-            )
+            checkpoint.optimizer.apply_gradients(zip(slopes, net.trainable_variables, strict=True))
             checkpoint.step.assign_add(1)
             losses.append(float(loss))
         return losses

@@ -370,7 +370,8 @@ def _dtype_in(value: Any) -> Any:
     if not isinstance(value, list) or not value:
         return None
     first = _dtype_in(value[0])
-    return first if all(_dtype_in(item) == first for item in value[1:]) else None
+    alike = first is not None and all(_dtype_in(item) == first for item in value[1:])
+    return first if alike else None
 
 
 def _kind(value: Any) -> Kind:

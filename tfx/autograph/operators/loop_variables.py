@@ -192,6 +192,7 @@ class LoopVariables:
                 except _LearntError as e:
                     state.rewind()
                     self._values[e.number] = e.make()
+                    self._loosened.clear()  # the places may be others
                 except _LooserError as e:
                     state.rewind()
                     self._loosened[e.place] = e.shape
@@ -212,6 +213,7 @@ class LoopVariables:
             self._assert_runs([error.symbol], start)
         start.runs = True
         start.peel()
+        self._loosened.clear()
         state = self._state
         state.reset(state.snapshot())
         self._values = state.read()

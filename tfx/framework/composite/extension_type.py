@@ -57,10 +57,9 @@ class ExtensionType:
     ``tf.TensorSpec`` (which values must fit), ``int``, ``float``, ``bool``, ``str``, ``bytes``,
     ``tf.DType`` and ``tf.TensorShape`` (to which values are converted), another extension type or,
     as text, the class itself, ``tuple[...]``, ``Mapping[str, ...]``, ``Optional`` or ``Union``. A
-    method ``__validate__`` is called behind the constructor; a class
-    may have an ``__init__`` of its own, which assigns the fields. ``Spec`` is the class of their
-    specs, an ``ExtensionTypeSpec`` made of specs of the fields; a class ``Spec`` in the body adds
-    to it.
+    method ``__validate__`` is called behind the constructor; a class may have an ``__init__`` of
+    its own, which assigns the fields. ``Spec`` is the class of their specs, an
+    ``ExtensionTypeSpec`` made of specs of the fields; a class ``Spec`` in the body adds to it.
 
     Raises:
         TypeError: a field of another type, or one that is missing.
