@@ -23,6 +23,7 @@ from tfx.ops.io.png import decode_png as decode_png
 from tfx.ops.io.png import encode_png as encode_png
 from tfx.ops.io.tensor_proto import parse_tensor as parse_tensor
 from tfx.ops.io.tensor_proto import serialize_tensor as serialize_tensor
+from tfx.parsing.decode_compressed import decode_compressed as decode_compressed
 from tfx.parsing.decode_csv import decode_csv as decode_csv
 from tfx.parsing.features import FixedLenFeature as FixedLenFeature
 from tfx.parsing.features import FixedLenSequenceFeature as FixedLenSequenceFeature
@@ -40,6 +41,7 @@ from tfx.parsing.parse_sequence_example import (
 from tfx.sparse_ops.serialized import deserialize_many_sparse as deserialize_many_sparse
 from tfx.sparse_ops.serialized import serialize_many_sparse as serialize_many_sparse
 from tfx.sparse_ops.serialized import serialize_sparse as serialize_sparse
+from tfx.summary.record_writer import TFRecordOptions as TFRecordOptions
 from tfx.summary.record_writer import TFRecordWriter as TFRecordWriter
 
 gfile = _namespace(

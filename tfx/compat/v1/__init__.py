@@ -32,6 +32,7 @@ _known, __dir__ = lazy_namespace(
         "tfx.compat.v1.variables.initializer_classes": """
             constant_initializer=Constant glorot_normal_initializer=GlorotNormal
             glorot_uniform_initializer=GlorotUniform ones_initializer=Ones
+            orthogonal_initializer=Orthogonal uniform_unit_scaling_initializer=UniformUnitScaling
             random_normal_initializer=RandomNormal random_uniform_initializer=RandomUniform
             truncated_normal_initializer=TruncatedNormal
             variance_scaling_initializer=VarianceScaling zeros_initializer=Zeros
@@ -39,7 +40,8 @@ _known, __dir__ = lazy_namespace(
         "tfx.compat.v1.variables.initialization": """
             add_to_collection add_to_collections all_variables assert_variables_initialized
             get_collection get_collection_ref global_variables global_variables_initializer
-            initialize_all_variables initialize_local_variables initialize_variables
+            initialize_all_tables=tables_initializer initialize_all_variables
+            initialize_local_variables initialize_variables
             is_variable_initialized local_variables local_variables_initializer model_variables
             moving_average_variables report_uninitialized_variables tables_initializer
             trainable_variables variables_initializer
@@ -51,8 +53,8 @@ _known, __dir__ = lazy_namespace(
         "tfx.compat.v1.graph.name_scopes": "name_scope op_scope",
         "tfx.compat.v1.ops.array_ops": """
             arg_max arg_min argmax argmin constant expand_dims multinomial random_normal
-            random_shuffle random_uniform squeeze to_bfloat16 to_double to_float to_int32 to_int64
-            truncated_normal where
+            random_shuffle random_uniform squeeze to_bfloat16 to_complex128 to_complex64 to_double
+            to_float to_int32 to_int64 truncated_normal where
         """,
         "tfx.compat.v1.ops.control_flow": "cond while_loop",
         "tfx.compat.v1.ops.argument_orders": """
@@ -60,9 +62,12 @@ _known, __dir__ = lazy_namespace(
             assert_greater_equal assert_positive assert_negative assert_non_positive
             assert_non_negative assert_near assert_rank assert_rank_at_least assert_rank_in
             assert_scalar batch_to_space boolean_mask confusion_matrix convert_to_tensor
-            count_nonzero decode_raw depth_to_space extract_image_patches gather gather_nd gradients
-            hessians norm ones_like pad random_poisson reduce_join reverse_sequence shape size
-            space_to_batch space_to_depth string_to_number substr transpose
+            count_nonzero decode_csv decode_raw depth_to_space extract_image_patches gather
+            gather_nd gradients hessians norm ones_like pad parse_example parse_single_example
+            parse_single_sequence_example random_poisson reduce_join reverse_sequence
+            serialize_many_sparse serialize_sparse shape size space_to_batch space_to_depth
+            sparse_add sparse_concat sparse_reduce_max sparse_reduce_sum sparse_segment_mean
+            sparse_segment_sqrt_n sparse_segment_sum string_to_number substr transpose
             verify_tensor_all_finite zeros_like
         """,
         "tfx.core.errors": "OpError",
@@ -97,8 +102,9 @@ _known, __dir__ = lazy_namespace(
         "tfx.ops.strings.python_strings": "regex_replace string_strip=strip",
         "tfx.lookup_ops.hash_buckets": """
             string_to_hash_bucket=to_hash_bucket string_to_hash_bucket_fast=to_hash_bucket_fast
+            string_to_hash_bucket_strong=to_hash_bucket_strong
         """,
-        "tfx.ops.linalg.norms": "global_norm",
+        "tfx.ops.linalg.norms": "clip_by_average_norm global_norm",
         "tfx.ops.array.where": "where_v2=where",
         "tfx.ops.array.ranges": "lin_space=linspace",
         "tfx.core.dimension": "Dimension dimension_at_index dimension_value",
@@ -109,6 +115,45 @@ _known, __dir__ = lazy_namespace(
         "tfx.compat.v1.session.config": "ConfigProto GPUOptions",
         "tfx.compat.v1.variables.template": "make_template",
         "tfx.compat.v1.ops.older_names": "Print div py_func sparse_to_dense",
+        "tfx.compat.v1.ops.few_uses": """
+            batch_gather colocate_with container
+            convert_to_tensor_or_sparse_tensor setdiff1d
+        """,
+        "tfx.compat.v1.ops.sparse_functions": """
+            sparse_matmul sparse_merge sparse_placeholder sparse_reduce_max_sparse
+            sparse_reduce_sum_sparse sparse_split string_split
+        """,
+        "tfx.nn_ops.quantization": "dequantize quantize quantize_v2=quantize",
+        "tfx.nn_ops.fake_quantization": """
+            fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
+            fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient
+            fake_quant_with_min_max_vars_per_channel
+            fake_quant_with_min_max_vars_per_channel_gradient
+        """,
+        "tfx.ops.signal.fourier": """
+            fft fft2d fft3d fftnd ifft ifft2d ifft3d ifftnd irfftnd rfftnd
+        """,
+        "tfx.parsing.decode_compressed": "decode_compressed",
+        "tfx.parsing.features": """
+            FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature
+        """,
+        "tfx.script_ops.queues": """
+            FIFOQueue PaddingFIFOQueue PriorityQueue QueueBase RandomShuffleQueue
+        """,
+        "tfx.sparse_ops.arrangement": """
+            sparse_mask=mask sparse_reorder=reorder sparse_reset_shape=reset_shape
+            sparse_reshape=reshape sparse_retain=retain sparse_slice=slice
+            sparse_transpose=transpose
+        """,
+        "tfx.sparse_ops.conversion": """
+            sparse_tensor_to_dense=to_dense sparse_to_indicator=to_indicator
+        """,
+        "tfx.sparse_ops.elementwise": """
+            sparse_maximum=maximum sparse_minimum=minimum sparse_softmax=softmax
+        """,
+        "tfx.sparse_ops.matmul": "sparse_tensor_dense_matmul=sparse_dense_matmul",
+        "tfx.sparse_ops.rows": "sparse_fill_empty_rows=fill_empty_rows",
+        "tfx.sparse_ops.serialized": "deserialize_many_sparse",
         "tfx.compat.v1.ops.math_ops": """
             reduce_all reduce_any reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod
             reduce_sum
@@ -124,7 +169,7 @@ _known, __dir__ = lazy_namespace(
         "tfx.compat.v1.graph.import_graph_def": "import_graph_def",
         "tfx.compat.v1.variables.scopes": """
             AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope
-            no_regularizer variable_scope
+            no_regularizer variable_op_scope variable_scope
         """,
         "tfx.compat.v1.variables.variable_v1": "Variable",
         "tfx.compat.v1.wrapped_functions": "wrap_function",
@@ -137,12 +182,21 @@ _known, __dir__ = lazy_namespace(
         "gfile",
         "image",
         "initializers",
+        "io",
+        "layers",
         "logging",
         "losses",
+        "manip",
         "math",
+        "metrics",
         "nn",
+        "python_io",
         "random",
+        "resource_loader",
         "saved_model",
+        "sets",
+        "sparse",
+        "spectral",
         "strings",
         "summary",
         "test",

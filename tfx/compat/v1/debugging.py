@@ -14,6 +14,8 @@ __getattr__, __dir__ = lazy_namespace(
             assert_scalar
             assert_all_finite=verify_tensor_all_finite
         """,
+        "tfx.ops.math.elementwise": "is_finite is_inf is_nan",
+        "tfx.ops.math.derived_arithmetic": "is_non_decreasing is_strictly_increasing",
     },
     adapt="tfx.compat.v1.graph.effects",
     others=("tfx.debugging",),

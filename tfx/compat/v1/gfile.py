@@ -7,10 +7,10 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
-        "tfx.core.gfile": """
-            Copy=copy DeleteRecursively=rmtree Exists=exists FastGFile=GFile GFile Glob=glob
-            IsDirectory=isdir ListDirectory=listdir MakeDirs=makedirs MkDir=mkdir Open=GFile
-            Remove=remove Rename=rename Stat=stat Walk=walk
+        "tfx.core.gfile": "FastGFile=GFile GFile Open=GFile",
+        "tfx.compat.v1.ops.argument_orders": """
+            Copy DeleteRecursively Exists Glob IsDirectory ListDirectory MakeDirs MkDir Remove
+            Rename Stat Walk
         """,
     },
 )

@@ -10,6 +10,7 @@ __getattr__, __dir__ = lazy_namespace(
         "tfx.compat.v1.variables.initializer_classes": """
             constant=Constant glorot_normal=GlorotNormal glorot_uniform=GlorotUniform he_normal
             he_uniform identity=Identity lecun_normal lecun_uniform ones=Ones
+            orthogonal=Orthogonal uniform_unit_scaling=UniformUnitScaling
             random_normal=RandomNormal random_uniform=RandomUniform
             truncated_normal=TruncatedNormal variance_scaling=VarianceScaling zeros=Zeros
         """,

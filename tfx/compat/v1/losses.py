@@ -13,5 +13,8 @@ __getattr__, __dir__ = lazy_namespace(
             mean_squared_error sigmoid_cross_entropy softmax_cross_entropy
             sparse_softmax_cross_entropy
         """,
+        "tfx.compat.v1.training.pair_losses": """
+            cosine_distance hinge_loss huber_loss mean_pairwise_squared_error
+        """,
     },
 )

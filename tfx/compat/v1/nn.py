@@ -19,6 +19,12 @@ __getattr__, __dir__ = lazy_namespace(
             pool sampled_softmax_loss separable_conv2d space_to_batch space_to_depth
             sufficient_statistics weighted_cross_entropy_with_logits weighted_moments
         """,
+        "tfx.nn_ops.ctc_loss": "ctc_loss_v2=ctc_loss",
+        "tfx.ops.nn.candidate_samplers": """
+            log_uniform_candidate_sampler uniform_candidate_sampler
+        """,
+        "tfx.ops.nn.pooling": "avg_pool_v2=avg_pool max_pool_v2=max_pool",
+        "tfx.sparse_ops.ctc_decoding": "ctc_beam_search_decoder_v2=ctc_beam_search_decoder",
     },
     others=("tfx.nn",),
 )

@@ -10,6 +10,7 @@ __getattr__, __dir__ = lazy_namespace(
         "tfx.compat.v1.ops.argument_orders": """
             length=string_length reduce_join substr to_number=string_to_number
         """,
+        "tfx.compat.v1.ops.sparse_functions": "split=strings_split",
     },
     others=("tfx.strings",),
 )

@@ -24,6 +24,20 @@ _TRANSPOSED = (
     "dilations"
 )
 _TABLE = {
+    "tfx.core.gfile": {
+        "Copy": "copy: oldpath=src newpath=dst overwrite",
+        "DeleteRecursively": "rmtree: dirname=path",
+        "Exists": "exists: filename=path",
+        "Glob": "glob: filename=pattern",
+        "IsDirectory": "isdir: dirname=path",
+        "ListDirectory": "listdir: dirname=path",
+        "MakeDirs": "makedirs: dirname=path",
+        "MkDir": "mkdir: dirname=path",
+        "Remove": "remove: filename=path",
+        "Rename": "rename: oldname=src newname=dst overwrite",
+        "Stat": "stat: filename=path",
+        "Walk": "walk: top in_order=topdown",
+    },
     "tfx.framework.convert": {
         "convert_to_tensor": "value dtype name preferred_dtype=dtype_hint dtype_hint",
     },
@@ -99,6 +113,37 @@ _TABLE = {
     },
     "tfx.ops.io.files": {
         "decode_raw": "input_bytes out_type little_endian name bytes=input_bytes",
+    },
+    "tfx.parsing.decode_csv": {
+        "decode_csv": "records record_defaults field_delim use_quote_delim name na_value "
+        "select_cols",
+    },
+    "tfx.parsing.parse_example": {
+        "parse_example": "serialized features name example_names",
+        "parse_single_example": "serialized features name example_names",
+    },
+    "tfx.parsing.parse_sequence_example": {
+        "parse_single_sequence_example": "serialized context_features sequence_features "
+        "example_name name",
+    },
+    "tfx.sparse_ops.serialized": {
+        "serialize_many_sparse": "sp_input name out_type",
+        "serialize_sparse": "sp_input name out_type",
+    },
+    "tfx.sparse_ops.elementwise": {
+        "sparse_add": "add: a b threshold thresh=threshold",
+    },
+    "tfx.sparse_ops.arrangement": {
+        "sparse_concat": "concat: axis sp_inputs name expand_nonconcat_dim=expand_nonconcat_dims "
+        "concat_dim=axis expand_nonconcat_dims",
+    },
+    "tfx.sparse_ops.reduction": {
+        f"sparse_{name}": f"{name}: sp_input axis keepdims reduction_axes=axis keep_dims=keepdims"
+        for name in ("reduce_max", "reduce_sum")
+    },
+    "tfx.sparse_ops.rows": {
+        f"sparse_{name}": f"{name}: data indices segment_ids name num_segments -sparse_gradient"
+        for name in ("segment_mean", "segment_sqrt_n", "segment_sum")
     },
     "tfx.ops.image.boxes": {
         "crop_and_resize": "image boxes box_ind=box_indices crop_size method extrapolation_value "

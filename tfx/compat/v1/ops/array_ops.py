@@ -169,6 +169,16 @@ def to_double(x: Any, name: str = "ToDouble") -> Tensor:
     return cast.cast(x, dtypes.float64)
 
 
+def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
+    """``x`` as complex64."""
+    return cast.cast(x, dtypes.complex64)
+
+
+def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
+    """``x`` as complex128."""
+    return cast.cast(x, dtypes.complex128)
+
+
 def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
     """``x`` as int32."""
     return cast.cast(x, dtypes.int32)

@@ -16,6 +16,7 @@ from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, from_array
 from tfx.framework.variable import Variable
 from tfx.graph.ir import Node, Value
+from tfx.sparse_ops.sparse_tensor import SparseTensor, SparseTensorValue
 
 
 class Fetches:
@@ -35,7 +36,7 @@ class Fetches:
     """
 
     def __init__(self, graph: Graph, fetches: Any) -> None:
-        self._structure = fetches = nest.map_structure(_parts_of_slices, fetches)
+        self._structure = fetches = nest.map_structure(_parts_of_composite, fetches)
         self.values: list[Value] = []
         self.targets: list[Node] = []
         self._places: list[int | None] = []
@@ -61,7 +62,9 @@ class Fetches:
         return nest.pack_sequence_as(self._structure, leaves)
 
 
-def _parts_of_slices(fetch: Any) -> Any:
+def _parts_of_composite(fetch: Any) -> Any:
+    if isinstance(fetch, SparseTensor):
+        return SparseTensorValue(fetch.indices, fetch.values, fetch.dense_shape)
     if not isinstance(fetch, IndexedSlices):
         return fetch
     return IndexedSlicesValue(fetch.values, fetch.indices, fetch.dense_shape)
@@ -125,7 +128,11 @@ def feeds_of(graph: Graph, feed_dict: Any) -> list[tuple[Value, EagerTensor]]:
 
 
 def _parts(key: Any, content: Any) -> list[tuple[Any, Any]]:
-    """A tuple of tensors may be fed with a tuple of contents."""
+    """A tuple of tensors may be fed with a tuple of contents, a sparse tensor with its parts."""
+    if isinstance(key, SparseTensor):
+        key = (key.indices, key.values, key.dense_shape)
+        if isinstance(content, SparseTensor):
+            content = (content.indices, content.values, content.dense_shape)
     if not isinstance(key, tuple):
         return [(key, content)]
     if not isinstance(content, tuple | list) or len(content) != len(key):

@@ -51,7 +51,7 @@ class Reduction:
             raise ValueError(f"Invalid Reduction Key {key}.")
 
 
-_DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
+DEFAULT = Reduction.SUM_BY_NONZERO_WEIGHTS
 
 
 def compute_weighted_loss(
@@ -59,7 +59,7 @@ def compute_weighted_loss(
     weights: Any = 1.0,
     scope: str | None = None,
     loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = _DEFAULT,
+    reduction: str = DEFAULT,
 ) -> Tensor:
     """Losses times weights, made one number and collected.
 
@@ -114,11 +114,21 @@ def _reduced(loss: Tensor, weights: Tensor, values: Tensor, how: str) -> Tensor:
     return divide_no_nan(total, reduction.reduce_sum(counted))
 
 
-def _pair(labels: Any, predictions: Any) -> tuple[Tensor, Tensor]:
+def floats(labels: Any, predictions: Any, called: str = "predictions") -> tuple[Tensor, Tensor]:
+    """What is right and what was found, as float32 tensors of one shape.
+
+    Args:
+        labels: What is right.
+        predictions: What was found.
+        called: The name of ``predictions``, for messages.
+
+    Raises:
+        ValueError: one is None, or the shapes differ.
+    """
     if labels is None:
         raise ValueError("Argument `labels` must not be None.")
     if predictions is None:
-        raise ValueError("Argument `predictions` must not be None.")
+        raise ValueError(f"Argument `{called}` must not be None.")
     predicted = cast.cast(convert_to_tensor(predictions), dtypes.float32)
     wanted = cast.cast(convert_to_tensor(labels), dtypes.float32)
     if not predicted.shape.is_compatible_with(wanted.shape):
@@ -132,7 +142,7 @@ def mean_squared_error(
     weights: Any = 1.0,
     scope: str | None = None,
     loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = _DEFAULT,
+    reduction: str = DEFAULT,
 ) -> Tensor:
     """The mean of squared differences; see ``compute_weighted_loss``.
 
@@ -147,7 +157,7 @@ def mean_squared_error(
     Raises:
         ValueError: the shapes differ.
     """
-    wanted, predicted = _pair(labels, predictions)
+    wanted, predicted = floats(labels, predictions)
     losses = elementwise.square(predicted - wanted)
     return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
@@ -158,10 +168,10 @@ def absolute_difference(
     weights: Any = 1.0,
     scope: str | None = None,
     loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = _DEFAULT,
+    reduction: str = DEFAULT,
 ) -> Tensor:
     """The mean of absolute differences; see ``mean_squared_error``."""
-    wanted, predicted = _pair(labels, predictions)
+    wanted, predicted = floats(labels, predictions)
     losses = elementwise.abs(predicted - wanted)
     return compute_weighted_loss(losses, weights, scope, loss_collection, reduction)
 
@@ -173,7 +183,7 @@ def log_loss(
     epsilon: float = 1e-7,
     scope: str | None = None,
     loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = _DEFAULT,
+    reduction: str = DEFAULT,
 ) -> Tensor:
     """Cross entropy of probabilities; see ``mean_squared_error``.
 
@@ -186,7 +196,7 @@ def log_loss(
         loss_collection: See ``compute_weighted_loss``.
         reduction: See ``compute_weighted_loss``.
     """
-    wanted, predicted = _pair(labels, predictions)
+    wanted, predicted = floats(labels, predictions)
     losses = -(
         wanted * elementwise.log(predicted + epsilon)
         + (1.0 - wanted) * elementwise.log(1.0 - predicted + epsilon)
@@ -201,7 +211,7 @@ def softmax_cross_entropy(
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = _DEFAULT,
+    reduction: str = DEFAULT,
 ) -> Tensor:
     """Cross entropy between probabilities and ``softmax(logits)``; see ``mean_squared_error``.
 
@@ -229,7 +239,7 @@ def sparse_softmax_cross_entropy(
     weights: Any = 1.0,
     scope: str | None = None,
     loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = _DEFAULT,
+    reduction: str = DEFAULT,
 ) -> Tensor:
     """Cross entropy between class numbers and ``softmax(logits)``; see ``mean_squared_error``."""
     losses = formulas.sparse_softmax_cross_entropy_with_logits(labels, logits)
@@ -243,7 +253,7 @@ def sigmoid_cross_entropy(
     label_smoothing: float = 0,
     scope: str | None = None,
     loss_collection: Any = GraphKeys.LOSSES,
-    reduction: str = _DEFAULT,
+    reduction: str = DEFAULT,
 ) -> Tensor:
     """Cross entropy of probabilities and ``sigmoid(logits)``; see ``softmax_cross_entropy``."""
     scores = convert_to_tensor(logits)

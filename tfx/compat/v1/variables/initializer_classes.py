@@ -6,6 +6,7 @@ which the seeds decide.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,12 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.mixins import FromConfig
 from tfx.framework.tensor import Tensor
 from tfx.initializers import scaling
+from tfx.linalg_ops.qr import qr
 from tfx.ops.array import creation
-from tfx.ops.math import cast
+from tfx.ops.array.reshape import reshape
+from tfx.ops.linalg.diagonals import diag_part
+from tfx.ops.linalg.matmul import matrix_transpose
+from tfx.ops.math import cast, elementwise
 from tfx.ops.random import random
 
 
@@ -241,6 +246,56 @@ class Identity(Initializer):
                 f"two-dimensional. Received shape={shape}"
             )
         return cast.cast(self.gain, dtype) * creation.eye(shape[0], shape[1], dtype=dtype)
+
+
+class Orthogonal(Initializer):
+    """A random matrix with orthonormal rows or columns, whichever are fewer.
+
+    A tensor of more dimensions is such a matrix, all dimensions but the last taken together.
+
+    Args:
+        gain: Factor.
+        seed: See ``random_normal``.
+        dtype: Element type.
+    """
+
+    def __init__(
+        self, gain: float = 1.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32
+    ) -> None:
+        self.gain, self.seed = gain, seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def _make(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
+        if len(shape) < 2:
+            raise ValueError(
+                "The tensor to initialize, specified by argument `shape` must be at least "
+                f"two-dimensional. Received shape={shape}"
+            )
+        rows, columns = math.prod(shape[:-1]), shape[-1]
+        drawn = random.normal([max(rows, columns), min(rows, columns)], 0.0, 1.0, dtype, self.seed)
+        q, r = qr(drawn)
+        q = q * elementwise.sign(diag_part(r))  # QR alone prefers some signs
+        return self.gain * reshape(matrix_transpose(q) if rows < columns else q, shape)
+
+
+class UniformUnitScaling(Initializer):
+    """Uniform numbers that keep the scale of a layer's inputs.
+
+    Args:
+        factor: Factor of the largest, ``sqrt(3 / inputs)``.
+        seed: See ``random_normal``.
+        dtype: Element type.
+    """
+
+    def __init__(
+        self, factor: float = 1.0, seed: int | None = None, dtype: DTypeLike = dtypes.float32
+    ) -> None:
+        self.factor, self.seed = factor, seed
+        self.dtype = dtypes.as_dtype(dtype)
+
+    def _make(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
+        most = self.factor * math.sqrt(3.0 / max(1.0, math.prod(shape[:-1])))
+        return random.uniform(shape, -most, most, dtype, self.seed)
 
 
 def he_normal(seed: int | None = None) -> VarianceScaling:

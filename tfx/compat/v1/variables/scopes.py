@@ -395,6 +395,20 @@ class variable_scope:  # noqa: N801
         return inside
 
 
+def variable_op_scope(
+    values: Any, name_or_scope: Any, default_name: str | None = None, **options: Any
+) -> variable_scope:
+    """``variable_scope`` with an older order of arguments.
+
+    Args:
+        values: Accepted for compatibility.
+        name_or_scope: See ``variable_scope``.
+        default_name: See ``variable_scope``.
+        **options: The other arguments of ``variable_scope``.
+    """
+    return variable_scope(name_or_scope, default_name, values, **options)
+
+
 def _composed(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:
     """A custom getter inside the scope of another one: it is called first."""
     if outer is None:
