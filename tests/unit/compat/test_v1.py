@@ -13,7 +13,9 @@ import pytest
 import tfx as tf
 
 MODULES = ["", ".app", ".debugging", ".initializers", ".logging", ".losses", ".nn", ".random"]
-MODULES += [".image", ".math", ".strings", ".saved_model", ".summary", ".train"]
+MODULES += [".image", ".math", ".strings", ".saved_model", ".summary", ".train", ".layers"]
+MODULES += [".metrics", ".sparse", ".sets", ".io", ".python_io", ".manip", ".spectral", ".gfile"]
+MODULES += [".recurrent.rnn_cell"]
 
 
 @pytest.mark.parametrize("module", MODULES)

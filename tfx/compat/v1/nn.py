@@ -19,6 +19,10 @@ __getattr__, __dir__ = lazy_namespace(
             pool sampled_softmax_loss separable_conv2d space_to_batch space_to_depth
             sufficient_statistics weighted_cross_entropy_with_logits weighted_moments
         """,
+        "tfx.compat.v1.recurrent": "rnn_cell",
+        "tfx.compat.v1.recurrent.run_cells": """
+            bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn
+        """,
         "tfx.nn_ops.ctc_loss": "ctc_loss_v2=ctc_loss",
         "tfx.ops.nn.candidate_samplers": """
             log_uniform_candidate_sampler uniform_candidate_sampler

@@ -48,6 +48,17 @@ def is_building() -> bool:
     return isinstance(current().graph, Graph)
 
 
+def graph_of_variables() -> Graph | None:
+    """The ``Graph`` that variables made here belong to: the one around branches and loops.
+
+    None: they exist at once, or are those of a function that is being traced.
+    """
+    graph = current().graph
+    while graph is not None and graph.is_body:
+        graph = graph.parent
+    return graph if isinstance(graph, Graph) else None
+
+
 def reset_default_graph() -> None:
     """Replace the default graph by an empty one.
 

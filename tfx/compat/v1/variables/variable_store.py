@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfx.compat.v1.graph.collections import GraphKeys
-from tfx.compat.v1.graph.default_graph import building, is_building
+from tfx.compat.v1.graph.default_graph import building, graph_of_variables
 from tfx.compat.v1.variables.graph_variable import GraphVariable
 from tfx.compat.v1.variables.initializer_classes import GlorotUniform
 from tfx.core import dtypes
@@ -102,7 +102,8 @@ def get_or_make(
             fit; or there is no way to make it.
     """
     static = None if shape is None else TensorShape(shape)
-    known = store_of().variables.get(name) if is_building() else None
+    graph = graph_of_variables()
+    known = None if graph is None else store_of().variables.get(name)
     if known is not None:
         if not reuse and not auto:
             where = known.made_at if isinstance(known, GraphVariable) else ""
@@ -113,7 +114,7 @@ def get_or_make(
         _check_shared(name, known, static, dtype)
         return known
     if reuse and not auto:
-        if not is_building():
+        if graph is None:
             raise RuntimeError(
                 "When eager execution is enabled variable reuse is not supported: keep the "
                 f"variable {name} in a Python variable, or build a graph."
@@ -135,9 +136,10 @@ def get_or_make(
             constraint=constraint,
             **options,
         )
-    if is_building():
+    if graph is not None:
         store_of().variables[name] = variable
-        _regularize(name, variable, regularizer)
+        with using(graph=graph):
+            _regularize(name, variable, regularizer)
     return variable
 
 
@@ -156,10 +158,12 @@ def _check_shared(name: str, known: Any, shape: TensorShape | None, dtype: DType
 
 def _make(name: str, initial: Any, dtype: DType | None, **options: Any) -> Any:
     collections = options.pop("collections")
-    if is_building():
+    graph = graph_of_variables()
+    if graph is not None:
         given = {"initial_value": initial, "dtype": dtype, "collections": collections, **options}
         # The name holds all scopes already.
-        return create(functools.partial(GraphVariable, full_name=name), {**given, "name": name})
+        with using(graph=graph):
+            return create(functools.partial(GraphVariable, full_name=name), {**given, "name": name})
     return Variable(initial, dtype=dtype, name=name, **options)
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tfx.compat.v1.graph.default_graph import is_building
+from tfx.compat.v1.graph.default_graph import graph_of_variables
 from tfx.compat.v1.variables.graph_variable import GraphVariable
 from tfx.core.dtypes import DTypeLike
 from tfx.framework import variable as framework
+from tfx.framework.context import using
 from tfx.framework.variable import VariableAggregation, VariableSynchronization
 from tfx.framework.variable_creators import create
 
@@ -45,9 +46,11 @@ class _Kind(type):
             "aggregation": aggregation,
             "shape": expected_shape if shape is None else shape,
         }
-        if is_building():
+        graph = graph_of_variables()
+        if graph is not None:
             given = {"initial_value": initial_value, "collections": collections, **options}
-            return create(GraphVariable, given)
+            with using(graph=graph):
+                return create(GraphVariable, given)
         return framework.Variable(initial_value, **options)
 
     def __instancecheck__(cls, instance: Any) -> bool:
