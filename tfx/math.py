@@ -146,6 +146,7 @@ from tfx.ops.nn.softmax import sigmoid as sigmoid
 from tfx.ops.nn.softmax import softmax as softmax
 from tfx.ops.nn.softmax import softplus as softplus
 from tfx.ops.nn.softmax import softsign as softsign
+from tfx.ops.random.sobol import sobol_sample as sobol_sample
 
 mod = floormod
 special = _namespace(

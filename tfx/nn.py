@@ -7,6 +7,9 @@ from tfx.core.namespaces import namespace as _namespace
 from tfx.distribute.losses import scale_regularization_loss as scale_regularization_loss
 from tfx.nn_ops.ctc_loss import ctc_loss as ctc_loss
 from tfx.nn_ops.ctc_loss import ctc_unique_labels as ctc_unique_labels
+from tfx.nn_ops.fractional_pooling import fractional_avg_pool as fractional_avg_pool
+from tfx.nn_ops.fractional_pooling import fractional_max_pool as fractional_max_pool
+from tfx.nn_ops.isotonic_regression import isotonic_regression as isotonic_regression
 from tfx.ops.array.sort import approx_max_k as approx_max_k
 from tfx.ops.array.sort import approx_min_k as approx_min_k
 from tfx.ops.array.sort import in_top_k as in_top_k

@@ -84,7 +84,7 @@ class TFRecordOptions:
     def compressor(self, kind: str) -> Any:
         """What compresses, for one of the two kinds."""
         bits = 15 if self.window_bits is None else self.window_bits
-        given = {
+        given: dict[str, Any] = {
             "level": self.compression_level,
             "method": self.compression_method,
             "memLevel": self.mem_level,

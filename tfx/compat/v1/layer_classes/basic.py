@@ -415,7 +415,7 @@ class BatchNormalization(Layer):
             mean, variance = normalization.moments(x, over, keepdims=several)
             kept = variance
             if fused:
-                count = 1.0
+                count: Any = 1.0
                 for a in over:
                     count = count * cast(shape(x)[a], x.dtype)
                 kept = variance * (count / (count - 1.0))
@@ -438,11 +438,12 @@ class BatchNormalization(Layer):
 
     def _normalized(self, x: Tensor, mean: Tensor, variance: Tensor) -> Tensor:
         sizes = [x.shape[a] if a in self._axes else 1 for a in range(x.shape.rank or 0)]
-        parts = [
+        parts: list[Any] = [
             None if part is None else reshape(part, sizes)
             for part in (mean, variance, self.beta, self.gamma)
         ]
-        return normalization.batch_normalization(x, *parts, self.epsilon)
+        mean, variance, beta, gamma = parts
+        return normalization.batch_normalization(x, mean, variance, beta, gamma, self.epsilon)
 
 
 def batch_normalization(
@@ -474,8 +475,10 @@ def batch_normalization(
     return layer(inputs, training=training)
 
 
-_LATE = ("training", "trainable", "name", "reuse", "renorm", "renorm_clipping", "renorm_momentum")
-_LATE += ("fused", "virtual_batch_size", "adjustment")
+_LATE = (
+    *("training", "trainable", "name", "reuse", "renorm", "renorm_clipping", "renorm_momentum"),
+    *("fused", "virtual_batch_size", "adjustment"),
+)
 _BATCH_NORMALIZATION = (
     *[n for n in inspect.signature(BatchNormalization).parameters if n not in (*_LATE, "kwargs")],
     *_LATE,

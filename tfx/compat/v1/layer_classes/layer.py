@@ -48,7 +48,7 @@ class InputSpec:
         self.shape = None if shape is None else tuple(TensorShape(shape).as_list())
         self.ndim = ndim if self.shape is None else len(self.shape)
         self.max_ndim, self.min_ndim = max_ndim, min_ndim
-        self.axes = {int(k): axes[k] for k in axes or {}}
+        self.axes = {int(k): size for k, size in (axes or {}).items()}
         self.allow_last_axis_squeeze = allow_last_axis_squeeze
         self.name, self.optional = name, optional
 

@@ -20,6 +20,7 @@ from tfx.ops.common.python_ops import by_python
 from tfx.ops.linalg.matmul import matmul
 from tfx.ops.math.cast import cast
 from tfx.ragged_ops import strings
+from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.sparse_ops import arrangement, reduction
 from tfx.sparse_ops.sparse_tensor import SparseTensor, made
 
@@ -282,7 +283,7 @@ _RESULTS = ("SparseTensor", "RaggedTensor")
 def _as_type(found: Any, result_type: str) -> Any:
     if result_type not in _RESULTS:
         raise ValueError(f"result_type must be one of {_RESULTS}; got {result_type!r}.")
-    return found if result_type == "SparseTensor" else strings.RaggedTensor.from_sparse(found)
+    return found if result_type == "SparseTensor" else RaggedTensor.from_sparse(found)
 
 
 def _bytes(text: Any) -> bytes:

@@ -76,7 +76,8 @@ def require_graph(kind: str) -> None:
 
 
 def _variable(name: str, shape: list[int], dtype: DType) -> Any:
-    return Variable(
+    made: Any = Variable
+    return made(
         Zeros()(shape, dtype), trainable=False, collections=COLLECTIONS, name=name, dtype=dtype
     )
 
