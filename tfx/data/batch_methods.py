@@ -18,6 +18,7 @@ from tfx.data.batching import (
     Unbatch,
     check_size,
 )
+from tfx.data.extras.sparse_batches import sparse_batch
 from tfx.data.grouping import BucketRule, Buckets, GroupByWindow, Window
 from tfx.data.nodes import Node, wrapped
 from tfx.data.parameters import flag, parameter, shape_parameter
@@ -138,6 +139,29 @@ class BatchMethods:
         """
         source = RaggedElements(self._node, as_dtype(row_splits_dtype))
         return wrapped(Batch(source, parameter(batch_size, "ragged_batch"), flag(drop_remainder)))
+
+    def sparse_batch(self, batch_size: Any, row_shape: Any, name: str | None = None) -> Dataset:
+        """Put consecutive elements of different shapes together to sparse tensors.
+
+        Args:
+            batch_size: How many make a batch.
+            row_shape: The shape of each row; None or -1: that of the batch's largest element.
+            name: Accepted for compatibility.
+
+        Returns:
+            A dataset of sparse tensors, with an entry for each element of a row.
+
+        Raises:
+            ValueError: elements of another rank.
+            InvalidArgumentError: while iterating, an element that is larger than ``row_shape``.
+
+        Example:
+            >>> import tfx as tf
+            >>> rows = tf.data.Dataset.range(1, 3).map(lambda n: tf.range(n))
+            >>> next(iter(rows.sparse_batch(2, [None]))).dense_shape.numpy()
+            array([2, 2])
+        """
+        return sparse_batch(self, batch_size, row_shape)
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Split elements along their first axis.

@@ -162,7 +162,7 @@ class FileCache(Unary):
         path = os.fsdecode(bytes(array_of(self.filename)[()])) + ".tfx-cache"
         if os.path.exists(path):
             return FileStage(path)
-        return _WritingStage(open_stage(self.source, run), path)
+        return WritingStage(open_stage(self.source, run), path)
 
 
 def read_elements(path: str) -> list[Leaves]:
@@ -189,7 +189,14 @@ class FileStage(ListStage):
         super().__init__(read_elements(path))
 
 
-class _WritingStage(Stage):
+class WritingStage(Stage):
+    """Elements that are written to a file at the end.
+
+    Args:
+        source: Where they come from.
+        path: The file.
+    """
+
     __slots__ = ("_found", "_lock", "_path")
     _elements = ("_found",)
 

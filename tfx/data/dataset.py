@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.tracebacks import cover
 from tfx.data.batch_methods import BatchMethods
 from tfx.data.construction import Construction
+from tfx.data.extras.snapshots import Snapshot
 from tfx.data.iterators import (
     Iterator,
     Loop,
@@ -359,20 +360,42 @@ class Dataset(Construction, Transformations, BatchMethods):
         finally:
             stage.close()
 
-    def snapshot(self, *args: Any, **kwargs: Any) -> NoReturn:
-        """Refuse: there is no such file format.
+    def snapshot(
+        self,
+        path: Any,
+        compression: Any = "AUTO",
+        reader_func: Callable[..., Any] | None = None,
+        shard_func: Callable[..., Any] | None = None,
+        name: str | None = None,
+    ) -> Dataset:
+        """Keep the elements in a folder: the first iteration writes them, later ones read them.
+
+        An iteration that does not see the end writes nothing. The folder is used whatever pipeline
+        wrote it: take another one when the pipeline changes.
 
         Args:
-            *args: Accepted for compatibility.
-            **kwargs: Accepted for compatibility.
+            path: The folder.
+            compression: Accepted for compatibility; nothing is compressed.
+            reader_func: Makes the dataset that is read, of a dataset of datasets: one for each
+                file, of which there is one.
+            shard_func: Accepted for compatibility; there is one file.
+            name: Accepted for compatibility.
+
+        Returns:
+            The dataset.
 
         Raises:
-            UnimplementedError: always.
+            AlreadyExistsError: another iteration writes the same folder now.
+
+        Example:
+            >>> import os, tempfile
+            >>> import tfx as tf
+            >>> path = os.path.join(tempfile.mkdtemp(), "kept")
+            >>> numbers = tf.data.Dataset.range(3).snapshot(path)
+            >>> [[int(x) for x in numbers] for _ in range(2)]
+            [[0, 1, 2], [0, 1, 2]]
         """
-        raise UnimplementedError(
-            "Dataset.snapshot is not there: Dataset.cache(filename) keeps elements for later runs, "
-            "and Dataset.save writes them."
-        )
+        return Dataset(Snapshot(self._node, strings(path), reader_func))
 
     def __reduce__(self) -> Any:
         raise InvalidArgumentError(

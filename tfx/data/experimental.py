@@ -13,6 +13,17 @@ from tfx.data.csv_files.features_dataset import (
 )
 from tfx.data.csv_files.make_csv_dataset import make_csv_dataset as make_csv_dataset
 from tfx.data.dataset import Dataset
+from tfx.data.extras.group_reducing import Reducer as Reducer
+from tfx.data.extras.group_reducing import group_by_reducer as group_by_reducer
+from tfx.data.extras.older_transformations import copy_to_device as copy_to_device
+from tfx.data.extras.older_transformations import pad_to_cardinality as pad_to_cardinality
+from tfx.data.extras.older_transformations import parse_example_dataset as parse_example_dataset
+from tfx.data.extras.older_transformations import snapshot as snapshot
+from tfx.data.extras.sparse_batches import dense_to_sparse_batch as dense_to_sparse_batch
+from tfx.data.extras.sql import SqlDataset as SqlDataset
+from tfx.data.extras.tables import DatasetInitializer as DatasetInitializer
+from tfx.data.extras.tables import index_table_from_dataset as index_table_from_dataset
+from tfx.data.extras.tables import table_from_dataset as table_from_dataset
 from tfx.data.functions import enable_debug_mode as enable_debug_mode
 from tfx.data.iterators import Iterator
 from tfx.data.nodes import INFINITE_CARDINALITY as INFINITE_CARDINALITY

@@ -1,0 +1,1 @@
+"""Sources and transformations that few pipelines have."""
