@@ -5,6 +5,12 @@ from __future__ import annotations
 from tfx.core.namespaces import complete as _complete
 from tfx.core.namespaces import namespace as _namespace
 from tfx.distribute.losses import scale_regularization_loss as scale_regularization_loss
+from tfx.nn_ops.convolution_backprop import (
+    depthwise_conv2d_backprop_filter as depthwise_conv2d_backprop_filter,
+)
+from tfx.nn_ops.convolution_backprop import (
+    depthwise_conv2d_backprop_input as depthwise_conv2d_backprop_input,
+)
 from tfx.nn_ops.ctc_loss import ctc_loss as ctc_loss
 from tfx.nn_ops.ctc_loss import ctc_unique_labels as ctc_unique_labels
 from tfx.nn_ops.fractional_pooling import fractional_avg_pool as fractional_avg_pool
@@ -65,6 +71,9 @@ from tfx.ops.nn.losses import (
 )
 from tfx.ops.nn.morphology import dilation2d as dilation2d
 from tfx.ops.nn.morphology import erosion2d as erosion2d
+from tfx.ops.nn.normalization import (
+    batch_norm_with_global_normalization as batch_norm_with_global_normalization,
+)
 from tfx.ops.nn.normalization import batch_normalization as batch_normalization
 from tfx.ops.nn.normalization import local_response_normalization as local_response_normalization
 from tfx.ops.nn.normalization import lrn as lrn

@@ -7,16 +7,19 @@ values that TensorFlow's raw operations would refuse.
 
 from __future__ import annotations
 
+import functools as _functools
 import inspect as _inspect
 from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
 import tfx as _tf
+from tfx._raw_forms import forms as _forms
 from tfx.core.namespaces import MissingNameError as _MissingNameError
 from tfx.core.signatures import show_signature
 from tfx.ops.array import unique as _unique
 from tfx.ops.common import broadcast_shapes as _shapes
 from tfx.ops.math import incomplete_gamma as _gamma
+from tfx.nn_ops import convolution_backprop as _backprop
 from tfx.ops.nn import fused_normalization as _fused
 
 _int32, _int64, _float32 = _tf.int32, _tf.int64, _tf.float32
@@ -75,7 +78,44 @@ def _public(path: str) -> _Callable[..., _Any]:
     return call
 
 
+def _resource(change: str) -> _Callable[..., _Any]:
+    """What changes the variable of a handle."""
+
+    def form(*, resource: _Any, value: _Any, name: _Any = None) -> None:
+        getattr(resource, change)(value)
+
+    return form
+
+
+def _slope(function: _Callable[[_Any], _Any], x: _Any, dy: _Any) -> _Any:
+    """The gradient of a function by its argument."""
+    at = _tf.convert_to_tensor(x)
+    with _tf.GradientTape() as tape:
+        tape.watch(at)
+        y = function(at)
+    return tape.gradient(y, at, _tf.convert_to_tensor(dy))
+
+
+def _bucketized(x: _Any, boundaries: _Any) -> _Any:
+    """How many boundaries each number is not below."""
+    values = _tf.convert_to_tensor(x)
+    bounds = _tf.constant(list(boundaries), _tf.float64)
+    above = _tf.cast(_tf.expand_dims(values, -1), _tf.float64) >= bounds
+    return _tf.reduce_sum(_tf.cast(above, _int32), -1)
+
+
+def _entries(x: _Any) -> tuple[_Any, _Any, _Any]:
+    return x.indices, x.values, x.dense_shape
+
+
+def _whole_numbers(draw: _Callable[..., _Any], shape: _Any, low: _Any, high: _Any) -> _Any:
+    """Whole numbers of the dtype of their bounds."""
+    least = _tf.convert_to_tensor(low)
+    return draw(shape, minval=least, maxval=high, dtype=least.dtype)
+
+
 _FORMS: dict[str, _Callable[..., _Any]] = {
+    **dict(_forms(_public, _axis, _tf)),
     **_elementwise(
         """
         Abs=abs Acos=acos Acosh=acosh Asin=asin Asinh=asinh Atan=atan Atanh=atanh Ceil=math.ceil
@@ -156,6 +196,125 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         lambda f: lambda *, input, block_size, data_format="NHWC", name=None: f(
             input, block_size, data_format
         ),
+    ),
+    "ApproximateEqual": lambda *, x, y, tolerance=1e-05, name=None: (
+        _tf.less(_tf.abs(_tf.subtract(x, y)), _tf.cast(tolerance, _tf.convert_to_tensor(x).dtype))
+    ),
+    "AssignAddVariableOp": _resource("assign_add"),
+    "AssignSubVariableOp": _resource("assign_sub"),
+    "AssignVariableOp": lambda *, resource, value, validate_shape=False, name=None: (
+        _resource("assign")(resource=resource, value=value)
+    ),
+    "AvgPoolGrad": lambda *, orig_input_shape, grad, ksize, strides, padding, data_format="NHWC",
+    name=None: _slope(
+        lambda x: _tf.nn.avg_pool2d(x, ksize, strides, padding, data_format),
+        _tf.zeros(orig_input_shape, _tf.convert_to_tensor(grad).dtype), grad,
+    ),
+    "BatchToSpace": lambda *, input, crops, block_size, name=None: (
+        _tf.batch_to_space(input, [block_size, block_size], crops)
+    ),
+    "Bucketize": lambda *, input, boundaries, name=None: _bucketized(input, boundaries),
+    "Conv2DBackpropFilter": lambda *, input, filter_sizes, out_backprop, strides, padding,
+    use_cudnn_on_gpu=True, explicit_paddings=(), data_format="NHWC", dilations=_NO_DILATION,
+    name=None: _backprop.conv2d_backprop_filter(
+        input, filter_sizes, out_backprop, strides, _padding(padding, explicit_paddings), True,
+        data_format, dilations,
+    ),
+    "Conv3DBackpropFilterV2": lambda *, input, filter_sizes, out_backprop, strides, padding,
+    data_format="NDHWC", dilations=(1, 1, 1, 1, 1), name=None: _backprop.conv3d_backprop_filter(
+        input, filter_sizes, out_backprop, strides, padding, data_format, dilations
+    ),
+    "Conv3DBackpropInputV2": lambda *, input_sizes, filter, out_backprop, strides, padding,
+    data_format="NDHWC", dilations=(1, 1, 1, 1, 1), name=None: _backprop.conv3d_backprop_input(
+        input_sizes, filter, out_backprop, strides, padding, data_format, dilations
+    ),
+    "DecodeCSV": lambda *, records, record_defaults, field_delim=",", use_quote_delim=True,
+    na_value="", select_cols=(), name=None: (
+        _tf.io.decode_csv(
+            records, record_defaults, field_delim, use_quote_delim, na_value,
+            list(select_cols) or None,
+        )
+    ),
+    "DepthwiseConv2dNativeBackpropFilter": lambda *, input, filter_sizes, out_backprop, strides,
+    padding, explicit_paddings=(), data_format="NHWC", dilations=_NO_DILATION, name=None: (
+        _backprop.depthwise_conv2d_backprop_filter(
+            input, filter_sizes, out_backprop, strides, _padding(padding, explicit_paddings),
+            data_format, dilations,
+        )
+    ),
+    "DepthwiseConv2dNativeBackpropInput": lambda *, input_sizes, filter, out_backprop, strides,
+    padding, explicit_paddings=(), data_format="NHWC", dilations=_NO_DILATION, name=None: (
+        _backprop.depthwise_conv2d_backprop_input(
+            input_sizes, filter, out_backprop, strides, _padding(padding, explicit_paddings),
+            data_format, dilations,
+        )
+    ),
+    "EluGrad": lambda *, gradients, outputs, name=None: (
+        _tf.where(_tf.less(outputs, 0), gradients * (outputs + 1), gradients)
+    ),
+    "Empty": lambda *, shape, dtype, init=False, name=None: _tf.zeros(shape, dtype),
+    "InvGrad": lambda *, y, dy, name=None: -dy * y * y,
+    "IsotonicRegression": lambda *, input, output_dtype=_float32, name=None: (
+        _tf.nn.isotonic_regression(_tf.cast(input, output_dtype))
+    ),
+    "LeakyReluGrad": lambda *, gradients, features, alpha=0.2, name=None: (
+        _tf.where(_tf.greater(features, 0), gradients, gradients * alpha)
+    ),
+    "MaxPoolGrad": lambda *, orig_input, orig_output, grad, ksize, strides, padding,
+    explicit_paddings=(), data_format="NHWC", name=None: _slope(
+        lambda x: _tf.nn.max_pool2d(
+            x, ksize, strides, _padding(padding, explicit_paddings), data_format
+        ),
+        orig_input, grad,
+    ),
+    "NoOp": lambda *, name=None: _tf.no_op(),
+    "RandomUniformInt": lambda *, shape, minval, maxval, seed=0, seed2=0, name=None: (
+        _whole_numbers(
+            _functools.partial(_tf.random.uniform, seed=seed or seed2 or None),
+            shape, minval, maxval,
+        )
+    ),
+    "ReadVariableOp": lambda *, resource, dtype, name=None: _tf.convert_to_tensor(resource, dtype),
+    "ReciprocalGrad": lambda *, y, dy, name=None: -dy * y * y,
+    "Relu6Grad": lambda *, gradients, features, name=None: _tf.where(
+        _tf.logical_and(_tf.greater(features, 0), _tf.less(features, 6)),
+        gradients, _tf.zeros_like(gradients),
+    ),
+    "RsqrtGrad": lambda *, y, dy, name=None: -0.5 * dy * y * y * y,
+    "SelfAdjointEigV2": lambda *, input, compute_v=True, name=None: (
+        _tf.linalg.eigh(input) if compute_v else (_tf.linalg.eigvalsh(input), _tf.zeros([0]))
+    ),
+    "SoftplusGrad": lambda *, gradients, features, name=None: gradients * _tf.sigmoid(features),
+    "SoftsignGrad": lambda *, gradients, features, name=None: (
+        gradients / _tf.square(1 + _tf.abs(features))
+    ),
+    "SpaceToBatch": lambda *, input, paddings, block_size, name=None: (
+        _tf.space_to_batch(input, [block_size, block_size], paddings)
+    ),
+    "SparseReorder": lambda *, input_indices, input_values, input_shape, name=None: (
+        _entries(_tf.sparse.reorder(_tf.SparseTensor(input_indices, input_values, input_shape)))[:2]
+    ),
+    "SparseTensorDenseMatMul": lambda *, a_indices, a_values, a_shape, b, adjoint_a=False,
+    adjoint_b=False, name=None: _tf.sparse.sparse_dense_matmul(
+        _tf.SparseTensor(a_indices, a_values, a_shape), b, adjoint_a, adjoint_b
+    ),
+    "SqrtGrad": lambda *, y, dy, name=None: dy * 0.5 / y,
+    "StatelessRandomUniformInt": lambda *, shape, seed, minval, maxval, name=None: (
+        _whole_numbers(
+            lambda size, **bounds: _tf.random.stateless_uniform(size, seed, **bounds),
+            shape, minval, maxval,
+        )
+    ),
+    "Svd": lambda *, input, compute_uv=True, full_matrices=False, name=None: (
+        _tf.linalg.svd(input, full_matrices)
+        if compute_uv
+        else (_tf.linalg.svd(input, compute_uv=False), _tf.zeros([]), _tf.zeros([]))
+    ),
+    "TridiagonalMatMul": lambda *, superdiag, maindiag, subdiag, rhs, name=None: (
+        _tf.linalg.tridiagonal_matmul(
+            tuple(_tf.squeeze(x, -2) for x in (superdiag, maindiag, subdiag)), rhs,
+            diagonals_format="sequence",
+        )
     ),
     "AddN": lambda *, inputs, name=None: _tf.add_n(inputs),
     "Atan2": lambda *, y, x, name=None: _tf.atan2(y, x),

@@ -23,6 +23,23 @@ def _softmax(x):
 
 
 CASES = [
+    ("ApproximateEqual", {"x": X, "y": X + np.float32(1e-6)}, np.ones_like(X, bool)),
+    ("BatchMatMulV3", {"x": X, "y": U, "Tout": tf.float32, "adj_y": True}, X @ U.T),
+    ("BesselJ0", {"x": U}, scipy.special.j0(U)),
+    ("Bucketize", {"input": [-1, 0, 5, 10], "boundaries": [0.0, 5.0, 9.5]}, [0, 1, 2, 3]),
+    ("Concat", {"concat_dim": tf.constant(1), "values": [X, U]}, np.concatenate([X, U], 1)),
+    ("DecodeCSV", {"records": ["1", "2"], "record_defaults": [[0]]}, [[1, 2]]),
+    ("EluGrad", {"gradients": U, "outputs": X}, np.where(X < 0, U * (X + 1), U)),
+    ("LowerBound", {"sorted_inputs": [1.0, 2.0, 3.0], "values": [2.0, 2.5]}, [1, 2]),
+    ("MatrixSetDiagV3", {"input": np.eye(2), "diagonal": [5.0], "k": 1}, [[1, 5], [0, 1]]),
+    ("Mod", {"x": I, "y": J}, np.fmod(I, J)),
+    ("ReduceJoin", {"inputs": [["a", "b"]], "reduction_indices": tf.constant([1])}, [b"ab"]),
+    ("Roll", {"input": X, "shift": tf.constant([1]), "axis": tf.constant([1])}, np.roll(X, 1, 1)),
+    ("SegmentProd", {"data": X, "segment_ids": [0, 0]}, [X.prod(0)]),
+    ("SoftplusGrad", {"gradients": U, "features": X}, U * scipy.special.expit(X)),
+    ("StringUpper", {"input": "ab"}, b"AB"),
+    ("Substr", {"input": "hello", "pos": 1, "len": 2}, b"el"),
+    ("UpperBound", {"sorted_inputs": [1.0, 2.0, 3.0], "values": [2.0, 2.5]}, [2, 2]),
     ("Abs", {"x": X}, np.abs(X)),
     ("AddN", {"inputs": [X, U]}, X + U),
     ("AddV2", {"x": X, "y": U}, X + U),
@@ -241,3 +258,32 @@ def test_names_that_are_not_here():
         R.MatMull  # noqa: B018
     assert R.MatMul is R.MatMul
     assert set(dir(R)) <= set(NAMES["raw_ops"].split())
+
+
+def test_gradients_of_windows() -> None:
+    x = np.arange(32.0, dtype=np.float32).reshape(1, 4, 4, 2)
+    window = {"ksize": [1, 2, 2, 1], "strides": [1, 2, 2, 1], "padding": "VALID"}
+    dy = np.ones((1, 2, 2, 2), np.float32)
+    largest = tf.nn.max_pool2d(x, 2, 2, "VALID")
+    found = R.MaxPoolGrad(orig_input=x, orig_output=largest, grad=dy, **window)
+    assert found[0, :, :, 0].numpy().tolist() == [[0, 0, 0, 0], [0, 1, 0, 1]] * 2
+    found = R.AvgPoolGrad(orig_input_shape=[1, 4, 4, 2], grad=dy, **window)
+    assert (found.numpy() == 0.25).all()
+    found = R.Conv2DBackpropFilter(
+        input=x, filter_sizes=[2, 2, 2, 1], out_backprop=dy[..., :1], strides=[1, 2, 2, 1],
+        padding="VALID",
+    )  # fmt: skip
+    expected = [x[:, i::2, j::2].sum((0, 1, 2)) for i in range(2) for j in range(2)]
+    np.testing.assert_array_equal(found.numpy().reshape(4, 2), expected)
+
+
+def test_variables_by_their_handles() -> None:
+    v = tf.Variable([1.0, 2.0])
+    R.AssignVariableOp(resource=v.handle, value=tf.constant([3.0, 4.0]))
+    R.AssignSubVariableOp(resource=v.handle, value=tf.constant([1.0, 1.0]))
+    assert R.ReadVariableOp(resource=v.handle, dtype=tf.float32).numpy().tolist() == [2.0, 3.0]
+
+
+def test_rows_of_the_table_name_public_functions() -> None:
+    for name in dir(R):
+        assert list(inspect.signature(getattr(R, name)).parameters)[-1:] == ["name"], name

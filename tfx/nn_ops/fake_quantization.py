@@ -8,10 +8,11 @@ was cut off at.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -21,6 +22,14 @@ from tfx.ops.common.arguments import cast_to, scalar_like, tensor
 from tfx.ops.common.shapes import known_rank
 
 _FEWEST_BITS, _MOST_BITS = 2, 16
+
+
+class FakeQuantGradients(NamedTuple):
+    """The gradients of ``fake_quant_with_min_max_vars``."""
+
+    backprops_wrt_input: Tensor
+    backprop_wrt_min: Tensor
+    backprop_wrt_max: Tensor
 
 
 def fake_quant_with_min_max_args(
@@ -130,6 +139,101 @@ def fake_quant_with_min_max_vars_per_channel(
     low, high = (_bound(b, n, x, 1) for b, n in ((min, "min"), (max, "max")))
     others = list(range(known_rank(x, "fake_quant_with_min_max_vars_per_channel") - 1))
     return _fake_quantized(x, low, high, num_bits, narrow_range, lambda: others)
+
+
+def fake_quant_with_min_max_args_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The gradient of ``fake_quant_with_min_max_args`` with respect to its inputs.
+
+    Args:
+        gradients: The gradient with respect to the result.
+        inputs: See ``fake_quant_with_min_max_args``, as the others.
+        min: The same.
+        max: The same.
+        num_bits: The same.
+        narrow_range: The same.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> dy, x = tf.constant([1.0, 2.0]), tf.constant([0.5, 9.0])
+        >>> tf.quantization.fake_quant_with_min_max_args_gradient(dy, x).numpy()
+        array([1., 0.], dtype=float32)
+    """
+    x = _floats(inputs, "fake_quant_with_min_max_args_gradient")
+    with GradientTape() as tape:
+        tape.watch(x)
+        y = fake_quant_with_min_max_args(x, min, max, num_bits, narrow_range)
+    found: Tensor = tape.gradient(y, x, tensor(gradients, x.dtype))
+    return found
+
+
+def fake_quant_with_min_max_vars_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> FakeQuantGradients:
+    """The gradients of ``fake_quant_with_min_max_vars``.
+
+    Args:
+        gradients: The gradient with respect to the result.
+        inputs: See ``fake_quant_with_min_max_vars``, as the others.
+        min: The same.
+        max: The same.
+        num_bits: The same.
+        narrow_range: The same.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``(backprops_wrt_input, backprop_wrt_min, backprop_wrt_max)``.
+    """
+    function = fake_quant_with_min_max_vars
+    return _all_gradients(function, gradients, inputs, min, max, num_bits, narrow_range)
+
+
+def fake_quant_with_min_max_vars_per_channel_gradient(
+    gradients: Any,
+    inputs: Any,
+    min: Any,
+    max: Any,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> FakeQuantGradients:
+    """The gradients of ``fake_quant_with_min_max_vars_per_channel``.
+
+    See ``fake_quant_with_min_max_vars_gradient``.
+    """
+    function = fake_quant_with_min_max_vars_per_channel
+    return _all_gradients(function, gradients, inputs, min, max, num_bits, narrow_range)
+
+
+def _all_gradients(
+    function: Callable[..., Tensor],
+    gradients: Any,
+    inputs: Any,
+    low: Any,
+    high: Any,
+    num_bits: int,
+    narrow_range: bool,
+) -> FakeQuantGradients:
+    x = _floats(inputs, function.__name__)
+    bounds = [tensor(bound, x.dtype) for bound in (low, high)]
+    with GradientTape() as tape:
+        tape.watch([x, *bounds])
+        y = function(x, *bounds, num_bits, narrow_range)
+    return FakeQuantGradients(*tape.gradient(y, [x, *bounds], tensor(gradients, x.dtype)))
 
 
 Axes = Callable[[], Sequence[int] | None]

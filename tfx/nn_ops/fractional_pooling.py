@@ -69,7 +69,7 @@ def fractional_max_pool(
         (TensorShape([1, 4, 4, 1]), 48.0, TensorShape([5]))
     """
     seeds = (seed, 0) if seed else None
-    return fractional_pool(value, pooling_ratio, pseudo_random, overlapping, seeds, _largest)
+    return fractional_pool(value, pooling_ratio, pseudo_random, overlapping, seeds, largest)
 
 
 def fractional_avg_pool(
@@ -82,7 +82,7 @@ def fractional_avg_pool(
 ) -> FractionalPool:
     """The means of windows whose borders are drawn at random; see ``fractional_max_pool``."""
     seeds = (seed, 0) if seed else None
-    return fractional_pool(value, pooling_ratio, pseudo_random, overlapping, seeds, _mean)
+    return fractional_pool(value, pooling_ratio, pseudo_random, overlapping, seeds, mean)
 
 
 def fractional_pool(
@@ -190,13 +190,15 @@ def _windows(borders: Tensor, overlapping: bool) -> tuple[Tensor, Tensor]:
     return where(inside, places, first[:, None]), inside
 
 
-def _largest(windows: Tensor, counted: Tensor) -> Tensor:
+def largest(windows: Tensor, counted: Tensor) -> Tensor:
+    """The first largest element of each window; see ``fractional_pool``."""
     least = tensor(windows.dtype.min, windows.dtype)
     place = argmax(where(counted, windows, least), -1)
     return gather(windows, place[..., None], axis=-1, batch_dims=4)[..., 0]
 
 
-def _mean(windows: Tensor, counted: Tensor) -> Tensor:
+def mean(windows: Tensor, counted: Tensor) -> Tensor:
+    """The mean of each window; see ``fractional_pool``."""
     total = reduce_sum(where(counted, windows, zeros_like(windows)), -1)
     count = reduce_sum(cast(counted, windows.dtype), -1)
     return total / count if windows.dtype.is_floating else truncatediv(total, count)

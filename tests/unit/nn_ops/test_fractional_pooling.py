@@ -73,7 +73,7 @@ def test_gradients_go_to_the_first_largest_element_and_evenly() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(ValueError, match="at least|should be >="):
+    with pytest.raises(ValueError, match="should be"):
         tf.nn.fractional_max_pool(X, [1.0, 0.5, 1.0, 1.0])
     with pytest.raises(ValueError, match="first and last"):
         tf.nn.fractional_avg_pool(X, [2.0, 1.5, 1.0, 1.0])

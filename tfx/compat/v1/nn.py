@@ -9,7 +9,9 @@ __getattr__, __dir__ = lazy_namespace(
     {
         "tfx.compat.v1.ops.nn_ops": """
             avg_pool conv2d ctc_loss dropout l2_normalize log_softmax max_pool moments relu_layer
-            sigmoid_cross_entropy_with_logits softmax softmax_cross_entropy_with_logits
+            batch_norm_with_global_normalization depthwise_conv2d_native fractional_avg_pool
+            fractional_max_pool fused_batch_norm sigmoid_cross_entropy_with_logits softmax
+            softmax_cross_entropy_with_logits
             softmax_cross_entropy_with_logits_v2 sparse_softmax_cross_entropy_with_logits
             xw_plus_b
         """,
@@ -22,6 +24,12 @@ __getattr__, __dir__ = lazy_namespace(
         "tfx.compat.v1.recurrent": "rnn_cell",
         "tfx.compat.v1.recurrent.run_cells": """
             bidirectional_dynamic_rnn dynamic_rnn raw_rnn static_bidirectional_rnn static_rnn
+        """,
+        "tfx.nn_ops.convolution_backprop": """
+            conv2d_backprop_filter conv2d_backprop_input conv3d_backprop_filter
+            conv3d_backprop_filter_v2=conv3d_backprop_filter
+            depthwise_conv2d_native_backprop_filter=depthwise_conv2d_backprop_filter
+            depthwise_conv2d_native_backprop_input=depthwise_conv2d_backprop_input
         """,
         "tfx.nn_ops.ctc_loss": "ctc_loss_v2=ctc_loss",
         "tfx.ops.nn.candidate_samplers": """

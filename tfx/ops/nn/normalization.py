@@ -231,6 +231,32 @@ def fused_batch_norm(
     return normalized, running[0], running[1]
 
 
+def batch_norm_with_global_normalization(
+    input: Any,
+    mean: Any,
+    variance: Any,
+    beta: Any,
+    gamma: Any,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+    name: str | None = None,
+) -> Tensor:
+    """``batch_normalization``, with ``gamma`` only where it is asked for.
+
+    Args:
+        input: See ``batch_normalization``.
+        mean: The same.
+        variance: The same.
+        beta: The same.
+        gamma: The same.
+        variance_epsilon: The same.
+        scale_after_normalization: Whether ``gamma`` counts.
+        name: Accepted for compatibility.
+    """
+    scale = gamma if scale_after_normalization else None
+    return batch_normalization(input, mean, variance, beta, scale, variance_epsilon)
+
+
 def local_response_normalization(
     input: Any,
     depth_radius: int = 5,

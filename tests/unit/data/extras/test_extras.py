@@ -46,7 +46,7 @@ def test_groups_are_reduced_in_the_order_of_their_keys() -> None:
     )
     means = Dataset.range(10).apply(experimental.group_by_reducer(lambda x: -(x % 3), mean))
     assert [float(x) for x in means] == [5.0, 4.0, 4.5]
-    with pytest.raises(ValueError, match="single tf.int64"):
+    with pytest.raises(ValueError, match=r"single tf\.int64"):
         Dataset.range(3).apply(experimental.group_by_reducer(lambda x: 0.5, mean))
 
 

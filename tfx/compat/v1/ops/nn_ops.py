@@ -6,15 +6,17 @@ from typing import Any
 
 from tfx.compat.v1.ops.renamed_arguments import one_of, only_named
 from tfx.core.errors import UnimplementedError
+from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
 from tfx.nn_ops import ctc_loss as ctc
+from tfx.nn_ops import fractional_pooling as fractional
 from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.where import where
 from tfx.ops.linalg import matmul
 from tfx.ops.math import statistics
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import is_inf
-from tfx.ops.nn import convolution, losses, normalization, pooling
+from tfx.ops.nn import convolution, fused_normalization, losses, normalization, pooling
 from tfx.ops.nn import dropout as dropping
 from tfx.ops.nn import softmax as softmax_ops
 from tfx.ops.nn.activations import relu
@@ -290,3 +292,146 @@ def ctc_loss(
     words, lengths = ctc.filled_up(labels)
     loss = ctc.ctc_loss(words, x, lengths, sequence_length, time_major, blank_index=-1)
     return where(is_inf(loss), zeros_like(loss), loss)
+
+
+def depthwise_conv2d_native(
+    input: Any,
+    filter: Any,
+    strides: Any,
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Any = (1, 1, 1, 1),
+    name: str | None = None,
+) -> Tensor:
+    """See ``tf.nn.depthwise_conv2d``; dilations are four numbers."""
+    rates = list(dilations[2:4] if data_format == "NCHW" else dilations[1:3])
+    return convolution.depthwise_conv2d(input, filter, strides, padding, data_format, rates)
+
+
+def batch_norm_with_global_normalization(
+    t: Any = None,
+    m: Any = None,
+    v: Any = None,
+    beta: Any = None,
+    gamma: Any = None,
+    variance_epsilon: Any = None,
+    scale_after_normalization: Any = None,
+    name: str | None = None,
+    input: Any = None,
+    mean: Any = None,
+    variance: Any = None,
+) -> Tensor:
+    """See ``tf.nn.batch_norm_with_global_normalization``.
+
+    Args:
+        t: Older name of ``input``.
+        m: Older name of ``mean``.
+        v: Older name of ``variance``.
+        beta: Added.
+        gamma: The scale.
+        variance_epsilon: Added to the variance.
+        scale_after_normalization: Whether ``gamma`` counts.
+        name: Name of the operation.
+        input: A tensor.
+        mean: Its mean.
+        variance: Its variance.
+    """
+    return normalization.batch_norm_with_global_normalization(
+        one_of("input", input, "t", t),
+        one_of("mean", mean, "m", m),
+        one_of("variance", variance, "v", v),
+        beta,
+        gamma,
+        variance_epsilon,
+        scale_after_normalization,
+    )
+
+
+def fused_batch_norm(
+    x: Any,
+    scale: Any,
+    offset: Any,
+    mean: Any = None,
+    variance: Any = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Channels normalized by the batch while training, else by given statistics.
+
+    Args:
+        x: ``[batch, height, width, channels]``, or with the channels second.
+        scale: ``[channels]``.
+        offset: ``[channels]``.
+        mean: ``[channels]``: what is known; needed if this is not training.
+        variance: The same.
+        epsilon: Added to the variance.
+        data_format: ``"NHWC"`` or ``"NCHW"``.
+        is_training: Whether this is training.
+        name: Name of the operation.
+        exponential_avg_factor: How much the batch counts beside what is known.
+
+    Returns:
+        ``(y, mean, variance)``: the latter two brought up to date.
+
+    Raises:
+        ValueError: not training, and no statistics.
+    """
+    if not is_training and (mean is None or variance is None):
+        raise ValueError("Both `mean` and `variance` must be given if `is_training` is False.")
+    # TensorFlow raises what is smaller: cuDNN takes no smaller one.
+    epsilon = max(epsilon, 1.001e-5)
+    nothing = constant([], "float32")
+    given = [nothing if part is None else part for part in (mean, variance)]
+    found = fused_normalization.batch_norm(
+        x, scale, offset, *given, epsilon, exponential_avg_factor, data_format, is_training
+    )
+    y, new_mean, new_variance, *_ = found
+    return y, new_mean, new_variance
+
+
+def fractional_max_pool(
+    value: Any,
+    pooling_ratio: Any,
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> fractional.FractionalPool:
+    """See ``tf.nn.fractional_max_pool``.
+
+    Args:
+        value: A tensor of four axes.
+        pooling_ratio: By how much height and width shrink.
+        pseudo_random: Borders are nearly evenly spread.
+        overlapping: A window includes the first row and column of the next.
+        deterministic: The borders are the same at each run.
+        seed: Seed of such borders.
+        seed2: The same.
+        name: Name of the operation.
+    """
+    seeds = (seed, seed2) if deterministic else None
+    return fractional.fractional_pool(
+        value, pooling_ratio, pseudo_random, overlapping, seeds, fractional.largest
+    )
+
+
+def fractional_avg_pool(
+    value: Any,
+    pooling_ratio: Any,
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> fractional.FractionalPool:
+    """See ``tf.nn.fractional_avg_pool``, and ``fractional_max_pool``."""
+    seeds = (seed, seed2) if deterministic else None
+    return fractional.fractional_pool(
+        value, pooling_ratio, pseudo_random, overlapping, seeds, fractional.mean
+    )
