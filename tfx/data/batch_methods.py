@@ -161,7 +161,8 @@ class BatchMethods:
             >>> next(iter(rows.sparse_batch(2, [None]))).dense_shape.numpy()
             array([2, 2])
         """
-        return sparse_batch(self, batch_size, row_shape)
+        found: Dataset = sparse_batch(self, batch_size, row_shape)
+        return found
 
     def unbatch(self, name: str | None = None) -> Dataset:
         """Split elements along their first axis.

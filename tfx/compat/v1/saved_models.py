@@ -56,6 +56,25 @@ def simple_save(
         ...         session.run(found["y"], {given["x"]: [2.0]})
         array([6.], dtype=float32)
     """
+    concrete = part_of_graph(session, inputs, outputs, _DEFAULT)
+    save_signatures(export_dir, {_DEFAULT: concrete})
+
+
+def part_of_graph(
+    session: Any, inputs: Mapping[str, Any], outputs: Mapping[str, Any], name: str
+) -> ConcreteFunction:
+    """What computes some tensors from others, as a function over a session's variables.
+
+    Args:
+        session: The session.
+        inputs: Tensors, or their names, by the names of the arguments.
+        outputs: The same by the names of the results.
+        name: Its name.
+
+    Raises:
+        InvalidArgumentError: a placeholder is needed that is not among the inputs.
+        FailedPreconditionError: a variable has no value yet.
+    """
     graph = session.graph
     given = [(name, graph.as_graph_element(x)._symbol) for name, x in inputs.items()]
     wanted = {name: graph.as_graph_element(y)._symbol for name, y in outputs.items()}
@@ -65,17 +84,30 @@ def simple_save(
         [],
         [(v, n) for n, v in given],
         memory=session.memory,
-        name=_DEFAULT,
+        name=name,
         device=graph.home,
     ).func_graph
     results = {name: SymbolicTensor(v, part) for name, v in wanted.items()}
     signature = signature_of(part.arguments)
     concrete = ConcreteFunction(part, signature, results, graph.home)
     check_initialized(part)
+    return concrete
+
+
+def save_signatures(
+    export_dir: str | os.PathLike[str], signatures: Mapping[str, ConcreteFunction]
+) -> None:
+    """Save a bundle of functions.
+
+    Args:
+        export_dir: The folder.
+        signatures: They, by the names of the signatures.
+    """
     holder = Module()
-    holder.serve = concrete
+    for i, function in enumerate(signatures.values()):
+        setattr(holder, f"serve{i or ''}", function)
     with using(graph=None, tapes=(), scope=""):
-        save(holder, export_dir, signatures={_DEFAULT: concrete})
+        save(holder, export_dir, signatures=dict(signatures))
 
 
 def simple_load(session: Any, export_dir: str | os.PathLike[str]) -> Any:
@@ -101,13 +133,17 @@ def simple_load(session: Any, export_dir: str | os.PathLike[str]) -> Any:
             f"{os.fspath(export_dir)}: no signature {_DEFAULT!r}; it has "
             f"{', '.join(map(repr, loaded.signatures)) or 'none'}."
         )
-    function = loaded.signatures[_DEFAULT]
+    inputs, outputs = added(graph, loaded.signatures[_DEFAULT])
+    graph.owned_objects.append(loaded)
+    return inputs, outputs
+
+
+def added(graph: Any, function: Any) -> tuple[dict[str, Any], Any]:
+    """Placeholders for a function's arguments in a graph, and its results."""
     with graph.as_default():
         specs = function.structured_input_signature[1]
         inputs = {
             name: add_placeholder(graph, spec.dtype, spec.shape, name)
             for name, spec in specs.items()
         }
-        outputs = function(**inputs)
-    graph.owned_objects.append(loaded)
-    return inputs, outputs
+        return inputs, function(**inputs)

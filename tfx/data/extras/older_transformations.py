@@ -99,7 +99,7 @@ def pad_to_cardinality(cardinality: int, mask_key: str = "valid") -> Transformat
             raise ValueError(f"pad_to_cardinality takes a dataset of dicts; got {spec!r}.")
         if mask_key in spec:
             raise ValueError(f"The elements have the key {mask_key!r} already.")
-        count = int(dataset.cardinality())
+        count = dataset._node.cardinality()
         if count < 0:
             raise ValueError("The number of elements must be known and finite.")
         if count > cardinality:

@@ -384,9 +384,17 @@ def fused_batch_norm(
     # TensorFlow raises what is smaller: cuDNN takes no smaller one.
     epsilon = max(epsilon, 1.001e-5)
     nothing = constant([], "float32")
-    given = [nothing if part is None else part for part in (mean, variance)]
+    known_mean, known_variance = (nothing if part is None else part for part in (mean, variance))
     found = fused_normalization.batch_norm(
-        x, scale, offset, *given, epsilon, exponential_avg_factor, data_format, is_training
+        x,
+        scale,
+        offset,
+        known_mean,
+        known_variance,
+        epsilon,
+        exponential_avg_factor,
+        data_format,
+        is_training,
     )
     y, new_mean, new_variance, *_ = found
     return y, new_mean, new_variance
