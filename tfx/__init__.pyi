@@ -286,6 +286,10 @@ from tfx.ops.math.trigonometry import tan as tan
 from tfx.ops.math.trigonometry import tanh as tanh
 from tfx.ops.nn.morphology import extract_volume_patches as extract_volume_patches
 from tfx.ops.nn.softmax import sigmoid as sigmoid
+from tfx.ops.signal.fourier import fftnd as fftnd
+from tfx.ops.signal.fourier import ifftnd as ifftnd
+from tfx.ops.signal.fourier import irfftnd as irfftnd
+from tfx.ops.signal.fourier import rfftnd as rfftnd
 from tfx.ops.strings.python_strings import as_string as as_string
 from tfx.ragged_ops.ragged_tensor import RaggedTensor as RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec as RaggedTensorSpec

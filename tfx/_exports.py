@@ -166,6 +166,7 @@ _TABLE = {
     "tfx.ops.debugging.static_assertions": "assert_rank",
     "tfx.ops.array.static_value": "get_static_value",
     "tfx.ops.strings.python_strings": "as_string",
+    "tfx.ops.signal.fourier": "fftnd ifftnd irfftnd rfftnd",
     "tfx.compat.v1.graph.graph_class": "Graph",
     "tfx.vectorize.hessian": "hessians",
     "tfx.vectorize.vectorized_map": "vectorized_map",

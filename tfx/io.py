@@ -25,6 +25,7 @@ from tfx.ops.io.tensor_proto import parse_tensor as parse_tensor
 from tfx.ops.io.tensor_proto import serialize_tensor as serialize_tensor
 from tfx.parsing.decode_compressed import decode_compressed as decode_compressed
 from tfx.parsing.decode_csv import decode_csv as decode_csv
+from tfx.parsing.decode_json_example import decode_json_example as decode_json_example
 from tfx.parsing.features import FixedLenFeature as FixedLenFeature
 from tfx.parsing.features import FixedLenSequenceFeature as FixedLenSequenceFeature
 from tfx.parsing.features import RaggedFeature as RaggedFeature

@@ -10,6 +10,8 @@ from tfx.ragged_ops.construction import row_splits_to_segment_ids as row_splits_
 from tfx.ragged_ops.construction import segment_ids_to_row_splits as segment_ids_to_row_splits
 from tfx.ragged_ops.construction import stack as stack
 from tfx.ragged_ops.construction import stack_dynamic_partitions as stack_dynamic_partitions
+from tfx.ragged_ops.cross import cross as cross
+from tfx.ragged_ops.cross import cross_hashed as cross_hashed
 from tfx.ragged_ops.masks import boolean_mask as boolean_mask
 
 range = _range

@@ -18,6 +18,7 @@ from tfx.sparse_ops.conversion import from_dense as from_dense
 from tfx.sparse_ops.conversion import to_dense as to_dense
 from tfx.sparse_ops.conversion import to_indicator as to_indicator
 from tfx.sparse_ops.cross import cross as cross
+from tfx.sparse_ops.cross import cross_hashed as cross_hashed
 from tfx.sparse_ops.elementwise import add as add
 from tfx.sparse_ops.elementwise import map_values as map_values
 from tfx.sparse_ops.elementwise import maximum as maximum

@@ -541,7 +541,7 @@ class SymbolicTensor(Tensor):
         )
 
 
-def is_symbolic_tensor(x: object) -> bool:
+def is_symbolic_tensor(tensor: object) -> bool:
     """True if it is a tensor of a graph, which has no contents yet.
 
     Example:
@@ -549,7 +549,7 @@ def is_symbolic_tensor(x: object) -> bool:
         >>> tf.is_symbolic_tensor(tf.constant(1))
         False
     """
-    return isinstance(x, SymbolicTensor)
+    return isinstance(tensor, SymbolicTensor)
 
 
 def is_tensor(x: object) -> bool:

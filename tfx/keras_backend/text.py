@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import tfx as tf
-from tfx.lookup_ops.fingerprint import combined, fingerprint64
+from tfx.ops.strings.fingerprint import combined, fingerprint64
 
 # What TensorFlow's crossing of features begins with, where no key is given.
 _CROSSING = 0xDECAFCAFFE

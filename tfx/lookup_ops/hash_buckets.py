@@ -10,10 +10,10 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
-from tfx.lookup_ops.fingerprint import fingerprint64
 from tfx.lookup_ops.siphash import siphash
 from tfx.ops.common.arguments import numpy_of, tensor
 from tfx.ops.common.python_ops import by_python, each
+from tfx.ops.strings.fingerprint import fingerprint64
 from tfx.ops.strings.strings import text
 
 

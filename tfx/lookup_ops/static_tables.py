@@ -22,10 +22,10 @@ from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.context import init_scope
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.lookup_ops.fingerprint import fingerprint64
 from tfx.lookup_ops.keyed_table import KeyedTable
 from tfx.lookup_ops.table_initializers import TableInitializerBase
 from tfx.lookup_ops.vocabulary_index import positions
+from tfx.ops.strings.fingerprint import fingerprint64
 from tfx.script_ops.py_function import numpy_function
 
 _KEYS = (dtypes.string, dtypes.int32, dtypes.int64)

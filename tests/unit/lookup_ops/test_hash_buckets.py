@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import tfx as tf
-from tfx.lookup_ops.fingerprint import combined, fingerprint64
 from tfx.lookup_ops.siphash import siphash
+from tfx.ops.strings.fingerprint import combined, fingerprint64
 
 # The key and the data are 0, 1, 2, ...
 PUBLISHED = {

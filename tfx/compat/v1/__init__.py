@@ -134,6 +134,7 @@ _known, __dir__ = lazy_namespace(
             fft fft2d fft3d fftnd ifft ifft2d ifft3d ifftnd irfftnd rfftnd
         """,
         "tfx.parsing.decode_compressed": "decode_compressed",
+        "tfx.parsing.decode_json_example": "decode_json_example",
         "tfx.parsing.features": """
             FixedLenFeature FixedLenSequenceFeature SparseFeature VarLenFeature
         """,

@@ -129,3 +129,12 @@ def test_variables_made_inside_of_branches_and_loops_belong_to_the_graph() -> No
         session.run(v1.global_variables_initializer())
         assert session.run([powers, slope, chosen]) == [8.0, 12.0, 6.0]
     assert names[0] == "loop/w:0" and len(names) == 2
+
+
+def test_examples_as_json() -> None:
+    text = '{"features": {"feature": {"a": {"int64List": {"value": [7, 8]}}}}}'
+    features = {"a": tf.io.VarLenFeature(tf.int64)}
+    found = tf.io.parse_example(tf.io.decode_json_example([text, "{}"]), features)["a"]
+    assert found.values.numpy().tolist() == [7, 8]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Error while parsing JSON"):
+        v1.decode_json_example(["no"])

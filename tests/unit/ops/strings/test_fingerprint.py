@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfx.lookup_ops.fingerprint import fingerprint64
+from tfx.ops.strings.fingerprint import fingerprint64
 
 FOUND = [
     (0, 0x1AE16A3B2F90404F),
