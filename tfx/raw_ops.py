@@ -13,8 +13,8 @@ from collections.abc import Callable as _Callable
 from typing import Any as _Any
 
 import tfx as _tf
-from tfx._raw_forms import forms as _forms
 from tfx.core.namespaces import MissingNameError as _MissingNameError
+from tfx.core.raw_forms import forms as _forms
 from tfx.core.signatures import show_signature
 from tfx.ops.array import unique as _unique
 from tfx.ops.common import broadcast_shapes as _shapes

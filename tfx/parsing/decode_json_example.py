@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from google.protobuf import json_format
-
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import convert_to_tensor
@@ -35,6 +33,8 @@ def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
         >>> int(tf.io.parse_single_example(binary, {"a": tf.io.FixedLenFeature([], tf.int64)})["a"])
         7
     """
+    from google.protobuf import json_format
+
     kind = message_class("Example")
     texts = convert_to_tensor(json_examples, dtypes.string)
 

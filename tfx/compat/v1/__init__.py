@@ -162,7 +162,7 @@ _known, __dir__ = lazy_namespace(
         "tfx.compat.v1.graph.placeholders": "placeholder placeholder_with_default",
         "tfx.compat.v1.graph.default_session": "get_default_session",
         "tfx.compat.v1.session.session": "InteractiveSession Session",
-        "tfx.compat.v1.switches": """
+        "tfx.compat.v1.graph.switches": """
             control_flow_v2_enabled disable_control_flow_v2 disable_resource_variables
             disable_tensor_equality enable_control_flow_v2 enable_resource_variables
             enable_tensor_equality resource_variables_enabled

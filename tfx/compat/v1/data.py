@@ -7,7 +7,7 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
-        "tfx.compat.v1.dataset_iterators": """
+        "tfx.compat.v1.graph.dataset_iterators": """
             get_output_shapes get_output_types make_initializable_iterator make_one_shot_iterator
         """,
     },

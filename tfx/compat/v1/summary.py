@@ -7,7 +7,7 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
-        "tfx.compat.v1.summaries": """
+        "tfx.compat.v1.files.summaries": """
             FileWriter FileWriterCache audio histogram image merge merge_all scalar tensor_summary
             text
         """,

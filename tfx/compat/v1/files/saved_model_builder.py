@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from tfx.compat.v1.files.saved_models import added, part_of_graph, save_signatures
 from tfx.compat.v1.graph.default_graph import building
-from tfx.compat.v1.saved_models import added, part_of_graph, save_signatures
 from tfx.core.dtypes import DType
 from tfx.core.namespaces import namespace
 from tfx.core.shapes import TensorShape
