@@ -171,7 +171,8 @@ def sparse_placeholder(
 
     Args:
         dtype: Element type.
-        shape: Its shape; None: any. Sizes that are None are given with the contents.
+        shape: Its shape; sizes that are None are given with the contents. None: of an unknown
+            rank, which most operations refuse.
         name: Name of the operation.
 
     Raises:
@@ -180,7 +181,7 @@ def sparse_placeholder(
     Example:
         >>> import tfx.compat.v1 as tf
         >>> with tf.Graph().as_default(), tf.Session() as session:
-        ...     x = tf.sparse_placeholder(tf.float32)
+        ...     x = tf.sparse_placeholder(tf.float32, [None, 4])
         ...     total = tf.sparse_reduce_sum(x)
         ...     session.run(total, {x: tf.SparseTensorValue([[1, 2]], [3.0], [2, 4])})
         np.float32(3.0)
