@@ -23,6 +23,9 @@ __getattr__, __dir__ = lazy_namespace(
             AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer
             MomentumOptimizer RMSPropOptimizer
         """,
+        "tfx.compat.v1.training.regularized_rules": """
+            FtrlOptimizer ProximalAdagradOptimizer ProximalGradientDescentOptimizer
+        """,
     },
     others=("tfx.train",),
 )

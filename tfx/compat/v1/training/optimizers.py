@@ -23,6 +23,9 @@ from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable, variable_of
 from tfx.function.gradients.symbolic_gradients import gradients
 from tfx.ops.array import creation
+from tfx.ops.array.reshape import expand_dims, reshape
+from tfx.ops.array.scatter import tensor_scatter_nd_update
+from tfx.ops.array.where import where
 from tfx.ops.common.arguments import cast_to, is_tensor_like, tensor
 from tfx.optimizers.rows import rows_of
 
@@ -51,6 +54,10 @@ class Optimizer:
     GATE_NONE = _Gate.GATE_NONE
     GATE_OP = _Gate.GATE_OP
     GATE_GRAPH = _Gate.GATE_GRAPH
+
+    # Whether a gradient of some rows counts as one with zeros for the others: these move, too, or
+    # zeros leave them alone.
+    _moves_all = False
 
     def __init__(self, use_locking: bool = False, name: str | None = None) -> None:
         if not name:
@@ -203,11 +210,17 @@ class Optimizer:
 
     def _step(self, gradient: Any, variable: Any, shared: Any) -> None:
         value = variable._peek()
+        touched: Tensor | None = None
         if isinstance(gradient, IndexedSlices):
+            touched = None if self._moves_all else _touched(gradient, value)
             gradient = rows_of(gradient, variable, value.dtype).dense()
         kept = {name: self.get_slot(variable, name) for name in self._slot_values()}
         slots = {name: slot._peek() for name, slot in kept.items()}
+        before = dict(slots)
         new = self._update(convert_to_tensor(gradient), value, slots, shared)
+        if touched is not None:
+            new = where(touched, new, value)
+            slots = {name: where(touched, slots[name], before[name]) for name in slots}
         for name, slot in kept.items():
             slot.assign(slots[name])
         if variable.constraint is not None:
@@ -301,3 +314,11 @@ def number(setting: Setting, like: Tensor) -> Tensor:
     if is_tensor_like(value):
         return cast_to(tensor(value), like.dtype)
     return convert_to_tensor(value, like.dtype)
+
+
+def _touched(gradient: IndexedSlices, value: Tensor) -> Tensor:
+    """True for the rows that a gradient has, in a shape that broadcasts against the value."""
+    indices = expand_dims(gradient.indices, 1)
+    row = creation.zeros_like(value[(slice(None), *[0] * ((value.shape.rank or 1) - 1))], "bool")
+    marks = tensor_scatter_nd_update(row, indices, creation.ones_like(indices[:, 0], "bool"))
+    return reshape(marks, [-1] + [1] * ((value.shape.rank or 1) - 1))

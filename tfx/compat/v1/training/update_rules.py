@@ -19,6 +19,8 @@ class GradientDescentOptimizer(Optimizer):
         name: Name of its operations.
     """
 
+    _moves_all = True
+
     def __init__(
         self, learning_rate: Setting, use_locking: bool = False, name: str = "GradientDescent"
     ) -> None:
@@ -78,6 +80,8 @@ class AdamOptimizer(Optimizer):
         name: Name of its operations.
     """
 
+    _moves_all = True
+
     def __init__(
         self,
         learning_rate: Setting = 0.001,
@@ -124,6 +128,8 @@ class AdagradOptimizer(Optimizer):
         use_locking: Accepted for compatibility.
         name: Name of its operations.
     """
+
+    _moves_all = True
 
     def __init__(
         self,
