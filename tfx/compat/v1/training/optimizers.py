@@ -25,8 +25,10 @@ from tfx.function.gradients.symbolic_gradients import gradients
 from tfx.ops.array import creation
 from tfx.ops.array.reshape import expand_dims, reshape
 from tfx.ops.array.scatter import tensor_scatter_nd_update
+from tfx.ops.array.shape import shape
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import cast_to, is_tensor_like, tensor
+from tfx.ops.math.arithmetic import floormod
 from tfx.optimizers.rows import rows_of
 
 Setting = Any
@@ -318,7 +320,8 @@ def number(setting: Setting, like: Tensor) -> Tensor:
 
 def _touched(gradient: IndexedSlices, value: Tensor) -> Tensor:
     """True for the rows that a gradient has, in a shape that broadcasts against the value."""
-    indices = expand_dims(gradient.indices, 1)
+    size = shape(value)[0]
+    indices = expand_dims(floormod(gradient.indices, cast_to(size, gradient.indices.dtype)), 1)
     row = creation.zeros_like(value[(slice(None), *[0] * ((value.shape.rank or 1) - 1))], "bool")
     marks = tensor_scatter_nd_update(row, indices, creation.ones_like(indices[:, 0], "bool"))
     return reshape(marks, [-1] + [1] * ((value.shape.rank or 1) - 1))
