@@ -40,8 +40,7 @@ def sparse_batch(dataset: Any, batch_size: Any, row_shape: Any) -> Any:
         wanted = where(less(row_limits, 0), largest, row_limits)
         assert_less_equal(largest, wanted, "sparse_batch: an element is larger than row_shape")
         rows = expand_dims(cast(values.value_rowids(), dtypes.int64), 1)
-        inner = places.values if not hasattr(places.values, "values") else places.flat_values
-        indices = concat([rows, reshape(inner, [-1, len(limits)])], 1)
+        indices = concat([rows, reshape(places.flat_values, [-1, len(limits)])], 1)
         count = cast(values.nrows(), dtypes.int64)
         return SparseTensor(indices, values.flat_values, concat([[count], wanted], 0))
 
