@@ -23,6 +23,7 @@ from tfx.core.errors import AbortedError as AbortedError
 from tfx.core.errors import AlreadyExistsError as AlreadyExistsError
 from tfx.core.errors import BundleError as BundleError
 from tfx.core.errors import CancelledError as CancelledError
+from tfx.core.errors import ConversionError as ConversionError
 from tfx.core.errors import DataLossError as DataLossError
 from tfx.core.errors import DeadlineExceededError as DeadlineExceededError
 from tfx.core.errors import DTypeMismatchError as DTypeMismatchError

@@ -232,6 +232,14 @@ class ShapeMismatchError(InvalidArgumentError, TypeError):
     """
 
 
+class ConversionError(TypeError, ValueError):
+    """A value is of a type that cannot become a tensor.
+
+    TensorFlow raises ValueError for this in eager mode and TypeError under a function; this class
+    is both.
+    """
+
+
 class LeakedTensorError(InvalidArgumentError, TypeError):
     """A traced tensor was used after, or outside of, the trace that made it.
 

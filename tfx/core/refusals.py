@@ -116,6 +116,16 @@ class Refusal(enum.Enum):
         "give each text at least as many frames as labels",
     )
 
+    SEGMENT_IDS = 43, "SegmentReduction", "segment_ids should be a vector"
+    SEGMENT_ROWS = (
+        44,
+        "SegmentReduction",
+        "data.shape does not start with segment_ids.shape",
+        "give one number for each row",
+    )
+
+    SEGMENT_COUNT = 45, "SegmentReduction", "Input num_segments must not be negative"
+
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number
         self.op = op

@@ -18,7 +18,8 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dimension import Dimension
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.errors import ConversionError, DTypeMismatchError, InvalidArgumentError
+from tfx.core.filled_arrays import filled_array
 from tfx.core.shapes import TensorShape
 from tfx.framework.apply import apply
 from tfx.framework.context import Context, current
@@ -91,6 +92,7 @@ def convert_to_tensor(
 
     Raises:
         TypeError: the value cannot be converted to the dtype.
+        ConversionError: the value is of a type that is no tensor.
         ValueError: ragged nested lists.
 
     Example:
@@ -335,7 +337,7 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         value = _size_of(value)
     if not isinstance(value, bool | int | float | complex | str | bytes | list | tuple | range):
         if not hasattr(value, "__array__") and not hasattr(value, "__array_interface__"):
-            raise ValueError(
+            raise ConversionError(
                 f"Attempt to convert a value ({value!r}) with an unsupported type "
                 f"({type(value)}) to a Tensor."
             )
@@ -389,6 +391,8 @@ def _large_numbers(
 
 
 def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[Any, Any]:
+    if array.dtype.kind == "O" and dtype is not None and dtype is not dtypes.string:
+        return _numbers_of_objects(array, dtype)
     if array.dtype.kind in "SUOT":
         if dtype is not None and dtype is not dtypes.string:
             raise TypeError(f"Cannot convert an array of {array.dtype} to dtype {dtype.name}.")
@@ -401,13 +405,24 @@ def _from_numpy(array: np.ndarray[Any, Any], dtype: DType | None) -> np.ndarray[
     return _cast(array, dtype)
 
 
+def _numbers_of_objects(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:
+    """Python numbers of an array of objects, as a table's column is, cast as NumPy casts them."""
+    try:
+        return _cast(array, dtype)
+    except (TypeError, ValueError, OverflowError) as e:
+        raise ConversionError(
+            f"Cannot convert an array of object to dtype {dtype.name}: {e}. Expected numbers."
+        ) from e
+
+
 def _string_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     flat = []
     for item in array.reshape(-1).tolist():
         if not isinstance(item, str | bytes):
-            raise ValueError(
+            raise ConversionError(
                 f"Failed to convert an object of type {type(item)} ({item!r}) to a Tensor: object "
-                "arrays may hold str and bytes only."
+                "arrays may hold str and bytes only. Say the dtype of an array of numbers: "
+                "tfx.constant(array, tfx.float32), or array.astype(numpy.float32)."
             )
         flat.append(item.encode() if isinstance(item, str) else item)
     result = np.empty(len(flat), object)
@@ -555,7 +570,7 @@ def _constant(value: Any, dtype: DTypeLike | None, shape: Any, name: str) -> Ten
         return _convert(value, wanted, name)
     array, dims = to_array(value, wanted), _dims_of(shape)
     if array.size == 1:
-        return embed(np.full(dims, array.reshape(-1)[0], array.dtype))
+        return embed(filled_array(dims, array.reshape(-1)[0], array.dtype))
     if array.size != prod(dims):
         raise TypeError(
             f"Eager execution of tf.constant with unsupported shape. Tensor {value!r} (converted "

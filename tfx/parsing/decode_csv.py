@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.context import init_scope
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -97,7 +97,7 @@ def columns_of(record_defaults: Sequence[Any]) -> list[Column]:
 
 def _allowed(kind: Any) -> Any:
     if kind not in _KINDS:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'OUT_TYPE' of {kind.name} is not in the list of allowed values: "
             "float, double, int32, int64, string",
             op="DecodeCSV",

@@ -12,7 +12,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, as_dtype
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape, as_shape
 from tfx.framework.context import init_scope
 from tfx.framework.tensor import SymbolicTensor
@@ -172,7 +172,7 @@ def dtype_of(feature: Any, key: Any) -> DType:
     """
     kind = as_dtype(feature.dtype)
     if kind.name not in LISTS:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'Tdense' of {kind.name} is not in the list of allowed values: float, "
             f"int64, string; feature {key!r} may be cast behind parsing.",
             op="ParseExample",

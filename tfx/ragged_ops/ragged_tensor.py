@@ -17,6 +17,7 @@ import numpy as np
 
 from tfx.core import first_use
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
+from tfx.core.errors import ConversionError
 from tfx.core.lazy_namespaces import fetch
 from tfx.core.nest_kinds import Kind
 from tfx.core.shapes import TensorShape
@@ -382,7 +383,7 @@ def as_ragged_or_tensor(value: Any, dtype: Any = None) -> Any:
 
 
 def _refuse_conversion(value: RaggedTensor, **_: Any) -> NoReturn:
-    raise TypeError(
+    raise ConversionError(
         f"A RaggedTensor cannot be converted to a Tensor: {value!r}. The operation does not take "
         "ragged tensors: pad it with x.to_tensor(), or give it x.flat_values or x.values."
     )

@@ -119,17 +119,9 @@ def segment_sqrt_n(
 
 
 def _segments(kind: str, data: Any, indices: Any, segment_ids: Any, num_segments: Any) -> Tensor:
-    rows = gather(tensor(data), tensor(indices))
-    ids = as_int64(segment_ids)
-    if num_segments is None and kind in ("sum", "mean"):
-        found: Tensor = getattr(segments, f"segment_{kind}")(rows, ids)
-        return found
-    if num_segments is None:
-        none = int64_constant([-1])
-        last = ox.ReduceMax(ox.Concat(ids, none, axis=0), keepdims=0)
-        num_segments = ox.Add(last, int64_constant(1))
-    made: Tensor = getattr(segments, f"unsorted_segment_{kind}")(rows, ids, num_segments)
-    return made
+    return segments.chosen_rows(
+        kind, gather(tensor(data), tensor(indices)), segment_ids, num_segments
+    )
 
 
 def bincount(

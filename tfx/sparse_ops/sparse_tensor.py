@@ -13,7 +13,7 @@ import numpy as np
 
 from tfx.core import dtypes, first_use
 from tfx.core.dtypes import DType
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import ConversionError, InvalidArgumentError
 from tfx.core.nest_kinds import Kind
 from tfx.core.shapes import ShapeLike, TensorShape, as_shape
 from tfx.framework.builder import ox
@@ -296,7 +296,7 @@ def known_rank_of(x: SparseTensor, op: str) -> int:
 
 
 def _refuse_conversion(value: SparseTensor, **_: Any) -> NoReturn:
-    raise ValueError(
+    raise ConversionError(
         f"Attempt to convert a value ({value!r}) with an unsupported type ({type(value)}) to a "
         "Tensor. The operation takes no sparse tensors: give it tf.sparse.to_dense(x), or look for "
         "one in tf.sparse that does."

@@ -43,6 +43,9 @@ NUMBERS = {
     "SPARSE_RIGHT_RAGGED": 40,
     "SPARSE_SIZE": 41,
     "CTC_FRAMES": 42,
+    "SEGMENT_IDS": 43,
+    "SEGMENT_ROWS": 44,
+    "SEGMENT_COUNT": 45,
 }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn, TypeAlias
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError, UnimplementedError
+from tfx.core.errors import DTypeMismatchError, UnimplementedError
 from tfx.core.source import user_frame
 from tfx.framework.composite.complex_pairs import parts
 from tfx.framework.tensor import Tensor
@@ -117,7 +117,7 @@ def _refuse(op: str) -> NoReturn:
         f"tfx.math.imag, tfx.complex. [{source.text()}]"
     )
     if traits(op).ordered:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'T' of a complex dtype is not allowed by {op}, which means nothing "
             f"for complex numbers. {parted}",
             op=op,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -322,7 +322,7 @@ def split(
 
 def _even_split(x: Tensor, count: int, axis: int) -> Sequence[Tensor]:
     if count < 1:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'num_split' of {count} must be at least minimum 1", op="Split"
         )
     shape = raw_shape(x)

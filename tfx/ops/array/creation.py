@@ -14,6 +14,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.filled_arrays import check_sizes, filled_array
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.context import executing_eagerly
@@ -84,18 +85,10 @@ def _full(shape: Any, value: Any, dtype: DType) -> Tensor:
     dims = shape_argument(shape, "Fill")
     known = static_ints(dims)
     if known is not None:
-        _check_dims(known)
+        check_sizes(known)
         if executing_eagerly() or math.prod(known) <= _SMALL:
-            return embed(np.full(known, value, dtype.as_numpy_dtype))
+            return embed(filled_array(known, value, dtype.as_numpy_dtype))
     return filled(dims, value, dtype)
-
-
-def _check_dims(dims: list[int]) -> None:
-    for dim in dims:
-        if dim < 0:
-            raise InvalidArgumentError(
-                f"Dimension {dim} must be >= 0; got the shape {dims}.", op="Fill"
-            )
 
 
 def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
@@ -115,7 +108,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     scalar, target = tensor(value), shape_argument(dims, "Fill")
     known, given = static_ints(target), raw_shape(scalar)
     if known is not None:
-        _check_dims(known)
+        check_sizes(known)
     if given is not None and len(given) == 1 and (given[0] == 1 or not isinstance(given[0], int)):
         scalar = ox.Reshape(scalar, int64_constant([]))
     elif given is not None and given != ():
@@ -186,13 +179,15 @@ def eye(
     rows = shape_argument([num_rows], "eye")
     columns = rows if num_columns is None else shape_argument([num_columns], "eye")
     height, width = static_int(rows), static_int(columns)
-    _check_dims([d for d in (height, width) if d is not None])
+    check_sizes([d for d in (height, width) if d is not None])
     if (
         height is not None
         and width is not None
         and (executing_eagerly() or height * width <= _SMALL)
     ):
-        matrix = embed(np.eye(height, width).astype(kind.as_numpy_dtype))
+        array = filled_array([height, width], 0, kind.as_numpy_dtype)
+        np.fill_diagonal(array, 1)
+        matrix = embed(array)
     else:
         # Compared in place of EyeLike, which exists for five element types.
         rows = refused_if_negative(rows, Refusal.SIDE)

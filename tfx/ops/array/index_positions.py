@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -38,7 +38,7 @@ def integer_indices(indices: Any, op: str) -> Tensor:
     if where.dtype not in _INDEX_DTYPES:
         if where.dtype is dtypes.float32 and raw_shape(where) == (0,):
             return cast_to(where, dtypes.int64)  # [] is float32
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'Tindices' of {where.dtype.name} is not in the list of allowed "
             f"values: int16, int32, int64; {op} got the indices {indices!r}.",
             op=op,

@@ -7,7 +7,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -82,7 +82,7 @@ def one_hot(
 
 def _check(where: Tensor, size: Tensor, axis: int) -> None:
     if where.dtype not in _INDEX_DTYPES:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'TI' of {where.dtype.name} is not in the list of allowed values: the "
             f"indices of one_hot must be {', '.join(d.name for d in _INDEX_DTYPES)}; use tfx.cast.",
             op="OneHot",

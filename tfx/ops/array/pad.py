@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -96,7 +96,7 @@ _tensor = tensor
 def _check(x: Tensor, amounts: Tensor, flat: list[int] | None, mode: str) -> None:
     shape, given = raw_shape(x), raw_shape(amounts)
     if not amounts.dtype.is_integer:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'Tpaddings' of {amounts.dtype.name} is not in the list of allowed "
             "values: int32, int64.",
             op="Pad",

@@ -11,7 +11,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -77,7 +77,7 @@ def range(
     if wanted is None:
         for x in made:
             if x.dtype not in _RANGE_DTYPES:
-                raise InvalidArgumentError(
+                raise DTypeMismatchError(
                     f"range takes {', '.join(d.name for d in _RANGE_DTYPES)}; got {x.dtype.name}. "
                     "Pass dtype= to choose one.",
                     op="Range",

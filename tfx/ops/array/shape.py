@@ -9,7 +9,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
@@ -47,7 +47,7 @@ def _out_type(out_type: DTypeLike | None, op: str, constant: bool) -> DType:
     """The dtype of sizes; for ``constant`` ones any, as they are written like other numbers."""
     dtype = dtype_or(out_type, dtypes.int32)
     if dtype not in (dtypes.int32, dtypes.int64) and not constant:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'out_type' of {dtype.name} is not in the list of allowed values: "
             "int32, int64.",
             op=op,

@@ -149,7 +149,7 @@ def top_k(
     x, count = tensor(input), as_int64_shape(tensor(k))
     kind = dtype_or(index_type, dtypes.int32)
     if kind not in (dtypes.int16, dtypes.int32, dtypes.int64):
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'index_type' of {kind.name} is not in the list of allowed values: "
             "int16, int32, int64",
             op="TopKV2",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
@@ -101,7 +101,7 @@ def _image(input: Any, block_size: int, data_format: str) -> Tensor:
         raise ValueError(f"data_format must be 'NHWC' or 'NCHW'; got {data_format!r}.")
     x = tensor(input)
     if block_size < 2:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'block_size' of {block_size} must be at least minimum 2"
         )
     if known_rank(x, "space_to_depth and depth_to_space") != 4:

@@ -227,7 +227,8 @@ def sequence_mask(
     """
     given = tensor(lengths)
     # Of a length that is no whole number, every place below it counts.
-    ends = as_int64_shape(ox.Ceil(given) if given.dtype.is_floating else given)
+    whole = ox.Cast(ox.Ceil(given), to=dtypes.int64.onnx) if given.dtype.is_floating else given
+    ends = as_int64_shape(whole)
     if maxlen is None:
         flat = ox.Reshape(ends, int64_constant([-1]))
         known = concat_shape(flat, int64_constant([0]))

@@ -218,19 +218,37 @@ def transposed(x: Tensor, perm: Sequence[int]) -> Tensor:
 def require_dtype(x: Tensor, ok: bool, op: str, expected: str) -> None:
     """Refuse a dtype that an operation does not take."""
     if not ok:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'T' of {x.dtype.name} is not allowed by {op}; expected {expected}.",
             op=op,
         )
 
 
 def as_int64(x: Any) -> Tensor:
-    """Integers (shape, axes, indices) as an int64 tensor."""
+    """Integers (shape, axes, indices) as an int64 tensor.
+
+    Raises:
+        DTypeMismatchError: something else than integers.
+    """
     if isinstance(x, int) and not isinstance(x, bool):
         return int64_constant(x)
     if isinstance(x, list | tuple) and all(type(i) is int for i in x):
         return int64_constant(x)
-    return cast_to(tensor(x), dtypes.int64)
+    return cast_to(whole_numbers(tensor(x)), dtypes.int64)
+
+
+def whole_numbers(x: Tensor) -> Tensor:
+    """Sizes, axes or indices as they are, if they are integers; an empty list is of floats.
+
+    Raises:
+        DTypeMismatchError: something else than integers.
+    """
+    if not x.dtype.is_integer and x.shape.num_elements() != 0:
+        raise DTypeMismatchError(
+            f"Expected integers, as sizes, axes and indices are; got {x!r} of dtype "
+            f"{x.dtype.name}. Use tfx.cast(x, tfx.int64) if it holds whole numbers."
+        )
+    return x
 
 
 INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)

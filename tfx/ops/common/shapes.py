@@ -16,7 +16,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dims import is_static
 from tfx.core.dtypes import DType
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, dtype_when_read, int64_constant
@@ -30,6 +30,7 @@ from tfx.ops.common.arguments import (
     static_int,
     static_ints,
     tensor,
+    whole_numbers,
 )
 
 RawDims = tuple[int | str | None, ...]
@@ -133,7 +134,7 @@ def as_vector(x: Tensor) -> Tensor:
 
 def as_int64_shape(x: Tensor) -> Tensor:
     """Integers as int64; what was int64 before ``shape`` made it int32 is taken from there."""
-    if x.dtype is dtypes.int64:
+    if whole_numbers(x).dtype is dtypes.int64:
         return x
     known = few_ints(x)
     if known is not None:
@@ -161,7 +162,7 @@ def shape_argument(shape: Any, op: str) -> Tensor:
         op: Operation named in messages.
 
     Raises:
-        InvalidArgumentError: not integers.
+        InvalidArgumentError: not integers, or a tensor of several axes.
         ValueError: a dimension of None.
     """
     if isinstance(shape, TensorShape):
@@ -169,7 +170,14 @@ def shape_argument(shape: Any, op: str) -> Tensor:
     if not isinstance(shape, list | tuple):
         if isinstance(shape, int) and not isinstance(shape, bool):
             return int64_constant([shape])
-        return as_vector(_integer_tensor(shape, op))
+        vector = _integer_tensor(shape, op)
+        if (rank_of(vector) or 0) > 1:
+            raise InvalidArgumentError(
+                f"The shape given to {op} must be a vector; got {vector!r} of shape "
+                f"{describe(vector)}.",
+                op=op,
+            )
+        return as_vector(vector)
     items: list[int | Tensor] = []
     first = next((dim for dim in shape if is_tensor_like(dim)), None)
     casts = first is not None and first.dtype.is_floating
@@ -194,7 +202,7 @@ def _integer(dim: Any, shape: Any, op: str) -> int:
     try:
         return operator.index(dim)
     except TypeError:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'Tshape' of {type(dim).__name__} is not in the list of allowed "
             f"values: int32, int64; {op} got the shape {shape!r}.",
             op=op,
@@ -206,7 +214,7 @@ def _integer_tensor(x: Any, op: str) -> Tensor:
     if not made.dtype.is_integer:
         if static_dims(made) == (0,):
             return ox.Cast(made, to=dtypes.int64.onnx)  # [] is float32
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'Tshape' of {made.dtype.name} is not in the list of allowed values: "
             f"int32, int64; {op} takes integers.",
             op=op,
@@ -286,7 +294,7 @@ def common_tensors(values: Sequence[Any], op: str) -> list[Tensor]:
         if dtype is None:
             dtype = one.dtype
         elif one.dtype is not dtype:
-            raise InvalidArgumentError(
+            raise DTypeMismatchError(
                 f"cannot compute {op} as input #{i}(zero-based) was expected to be a {dtype.name} "
                 f"tensor but is a {one.dtype.name} tensor; use tfx.cast to make them agree.",
                 op=op,

@@ -18,7 +18,7 @@ from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.array.concat import concat, stack, unstack
 from tfx.ops.array.shape import shape
 from tfx.ops.array.where import where
-from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
 from tfx.ops.linalg.matmul import matmul
 from tfx.ops.math.arithmetic import floordiv, floormod, maximum, minimum
 from tfx.ops.math.cast import identity, saturate_cast
@@ -325,6 +325,7 @@ def yuv_to_rgb(images: Any) -> Tensor:
 
 def _mixed(images: Any, weights: Any) -> Tensor:
     x = tensor(images)
+    require_dtype(x, x.dtype.is_floating, "a conversion between RGB and YIQ or YUV", "floats")
     return matmul(x, constant(weights, x.dtype))
 
 

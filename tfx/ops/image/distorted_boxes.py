@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -117,7 +117,7 @@ def _sampled(
     if attempts < 1:
         raise ValueError(f"max_attempts must be at least 1; got {attempts}.")
     if not size.dtype.is_integer:
-        raise InvalidArgumentError(f"image_size must be integers; got {size.dtype.name}.")
+        raise DTypeMismatchError(f"image_size must be integers; got {size.dtype.name}.")
     if size.shape.as_list() != [3]:
         raise InvalidArgumentError(
             f"image_size must contain 3 elements: height, width, channels; got shape {size.shape}."

@@ -6,7 +6,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import Tensor
@@ -65,7 +65,7 @@ def argmin(
 def _position(op: str, input: Any, axis: Any, output_type: DTypeLike | None) -> Tensor:
     kind = dtype_or(output_type, dtypes.int64)
     if kind not in _INDEX_DTYPES:
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Value for attr 'output_type' of {kind.name} is not allowed by {op}; expected "
             "int16, uint16, int32 or int64.",
             op=op,

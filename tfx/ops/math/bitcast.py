@@ -14,7 +14,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dims import broadcast_static_shape
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -120,7 +120,7 @@ def _bitcast(x: Tensor, target: DType, shape: RawShape) -> Tensor:
 def _shape_of_bytes(x: Tensor, target: DType) -> RawShape:
     source = x.dtype
     if not (_has_bytes(source) and _has_bytes(target)):
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Cannot bitcast from {source.name} to {target.name}: expected two dtypes of numbers "
             "that fill whole bytes.",
             op="Bitcast",
@@ -132,7 +132,7 @@ def _shape_of_bytes(x: Tensor, target: DType) -> RawShape:
         return (*shape, source.size // target.size)
     parts = target.size // source.size
     if not shape or (isinstance(shape[-1], int) and shape[-1] != parts):
-        raise InvalidArgumentError(
+        raise DTypeMismatchError(
             f"Cannot bitcast from {source.name} to {target.name}: the last axis must have {parts} "
             f"elements, which make one {target.name}; got shape {x.shape}.",
             op="Bitcast",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.dtypes import DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
@@ -191,7 +191,7 @@ def _neighbours(x: Any) -> tuple[Tensor, Tensor]:
     """The elements but the last, and the elements but the first."""
     x = tensor(x)
     if not x.dtype.is_numeric_compatible:
-        raise InvalidArgumentError(f"Order needs numbers; got {x.dtype.name}.")
+        raise DTypeMismatchError(f"Order needs numbers; got {x.dtype.name}.")
     flat = ox.Reshape(x, int64_constant([-1]))
     start, second, last, end = (int64_constant([i]) for i in (0, 1, -1, 2**62))
     return ox.Slice(flat, start, last), ox.Slice(flat, second, end)

@@ -6,6 +6,7 @@ segment (a negative number) goes there and is cut off. Their gradients are those
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -17,9 +18,16 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.guards import refused_unless
+from tfx.framework.guards import refused_if_negative, refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.arguments import (
+    INT64_MAX,
+    cast_to,
+    require_dtype,
+    scalar_like,
+    static_int,
+    tensor,
+)
 from tfx.ops.common.open_ranks import rank_is_open
 from tfx.ops.common.shapes import (
     as_vector,
@@ -27,7 +35,6 @@ from tfx.ops.common.shapes import (
     describe,
     dimension,
     filled,
-    known_rank,
     product,
     rank_of,
     raw_shape,
@@ -61,7 +68,7 @@ def unsorted_segment_sum(
         >>> tf.math.unsorted_segment_sum([5.0, 1.0, 7.0], [1, 0, 1], 2).numpy()
         array([ 1., 12.], dtype=float32)
     """
-    if rank_is_open(data):
+    if rank_is_open(data, segment_ids):
         return _over_rows(unsorted_segment_sum, data, segment_ids, num_segments)
     return _Segments(data, segment_ids, num_segments, "UnsortedSegmentSum").reduced("add", 0)
 
@@ -76,7 +83,7 @@ def unsorted_segment_prod(
         >>> tf.math.unsorted_segment_prod([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
         array([ 2., 35.], dtype=float32)
     """
-    if rank_is_open(data):
+    if rank_is_open(data, segment_ids):
         return _over_rows(unsorted_segment_prod, data, segment_ids, num_segments)
     return _Segments(data, segment_ids, num_segments, "UnsortedSegmentProd").reduced("mul", 1)
 
@@ -93,7 +100,7 @@ def unsorted_segment_max(
         >>> tf.math.unsorted_segment_max([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
         array([2., 7.], dtype=float32)
     """
-    if rank_is_open(data):
+    if rank_is_open(data, segment_ids):
         return _over_rows(unsorted_segment_max, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMax")
     return rows.reduced("max", rows.data.dtype.min)
@@ -111,7 +118,7 @@ def unsorted_segment_min(
         >>> tf.math.unsorted_segment_min([5.0, 2.0, 7.0], [1, 0, 1], 2).numpy()
         array([2., 5.], dtype=float32)
     """
-    if rank_is_open(data):
+    if rank_is_open(data, segment_ids):
         return _over_rows(unsorted_segment_min, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMin")
     return rows.reduced("min", rows.data.dtype.max)
@@ -127,7 +134,7 @@ def unsorted_segment_mean(
         >>> tf.math.unsorted_segment_mean([5.0, 1.0, 7.0], [1, 0, 1], 2).numpy()
         array([1., 6.], dtype=float32)
     """
-    if rank_is_open(data):
+    if rank_is_open(data, segment_ids):
         return _over_rows(unsorted_segment_mean, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMean")
     return ox.Div(rows.reduced("add", 0), rows.counts())
@@ -145,7 +152,7 @@ def unsorted_segment_sqrt_n(
         >>> tf.math.unsorted_segment_sqrt_n([5.0, 1.0, 3.0], [1, 0, 1], 2).numpy().round(3)
         array([1.   , 5.657], dtype=float32)
     """
-    if rank_is_open(data):
+    if rank_is_open(data, segment_ids):
         return _over_rows(unsorted_segment_sqrt_n, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentSqrtN")
     return ox.Div(rows.reduced("add", 0), ox.Sqrt(rows.counts()))
@@ -171,8 +178,8 @@ def segment_sum(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_sum([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([3., 4.], dtype=float32)
     """
-    if rank_is_open(data):
-        return _over_rows(segment_sum, data, segment_ids)
+    if rank_is_open(data, segment_ids):
+        return _over_rows(segment_sum, data, _vector(segment_ids))
     return _sorted(data, segment_ids, Refusal.SEGMENT_SUM).reduced("add", 0)
 
 
@@ -184,8 +191,8 @@ def segment_prod(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
         >>> tf.math.segment_prod([3.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([6., 4.], dtype=float32)
     """
-    if rank_is_open(data):
-        return _over_rows(segment_prod, data, segment_ids)
+    if rank_is_open(data, segment_ids):
+        return _over_rows(segment_prod, data, _vector(segment_ids))
     return _sorted(data, segment_ids, Refusal.SEGMENT_PROD).reduced("mul", 1)
 
 
@@ -197,8 +204,8 @@ def segment_mean(data: Any, segment_ids: Any, name: str | None = None) -> Tensor
         >>> tf.math.segment_mean([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([1.5, 4. ], dtype=float32)
     """
-    if rank_is_open(data):
-        return _over_rows(segment_mean, data, segment_ids)
+    if rank_is_open(data, segment_ids):
+        return _over_rows(segment_mean, data, _vector(segment_ids))
     rows = _sorted(data, segment_ids, Refusal.SEGMENT_MEAN)
     return ox.Div(rows.reduced("add", 0), rows.counts())
 
@@ -211,8 +218,8 @@ def segment_max(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_max([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([2., 4.], dtype=float32)
     """
-    if rank_is_open(data):
-        return _over_rows(segment_max, data, segment_ids)
+    if rank_is_open(data, segment_ids):
+        return _over_rows(segment_max, data, _vector(segment_ids))
     rows = _sorted(data, segment_ids, Refusal.SEGMENT_MAX)
     dtype = rows.data.dtype
     return rows.where_any(rows.reduced("max", -math.inf if dtype.is_floating else dtype.min))
@@ -226,8 +233,8 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
         >>> tf.math.segment_min([1.0, 2.0, 4.0], [0, 0, 1]).numpy()
         array([1., 4.], dtype=float32)
     """
-    if rank_is_open(data):
-        return _over_rows(segment_min, data, segment_ids)
+    if rank_is_open(data, segment_ids):
+        return _over_rows(segment_min, data, _vector(segment_ids))
     rows = _sorted(data, segment_ids, Refusal.SEGMENT_MIN)
     dtype = rows.data.dtype
     return rows.where_any(rows.reduced("min", math.inf if dtype.is_floating else dtype.max))
@@ -236,11 +243,28 @@ def segment_min(data: Any, segment_ids: Any, name: str | None = None) -> Tensor:
 def _over_rows(function: Callable[..., Tensor], data: Any, segment_ids: Any, *more: Any) -> Tensor:
     """What a function gives for data whose axes behind those of the numbers became one."""
     x, ids = tensor(data), tensor(segment_ids)
-    rank = known_rank(ids, "segment_ids")
-    tail = shape_vector(x, rank)
-    flat = reshape_to(x, concat_shape(shape_vector(ids), product(tail)))
+    sizes, lead, rank = shape_vector(x), shape_vector(ids), rank_of(ids)
+    if rank is None:
+        ranks = ox.Shape(lead)
+        first = ox.Slice(sizes, int64_constant([0]), ranks)
+        tail = ox.Slice(sizes, ranks, int64_constant([INT64_MAX]))
+    else:
+        first, tail = shape_vector(x, 0, rank), shape_vector(x, rank)
+    # Joined, so that vectors of different lengths are not broadcast.
+    same = ox.Equal(concat_shape(first, lead), concat_shape(lead, first))
+    ids = refused_unless(same, reshape_to(ids, int64_constant([-1])), Refusal.SEGMENT_ROWS)
+    flat = reshape_to(x, concat_shape(product(lead), product(tail)))
     found = function(flat, ids, *more)
     return reshape_to(found, concat_shape(dimension(found, 0), tail))
+
+
+def _vector(segment_ids: Any) -> Tensor:
+    """Numbers of segments whose rank a run may have to tell, as a vector."""
+    ids = tensor(segment_ids)
+    if not rank_is_open(ids):
+        return ids
+    one = ox.Equal(ox.Size(ox.Shape(ids)), int64_constant(1))
+    return refused_unless(one, reshape_to(ids, int64_constant([-1])), Refusal.SEGMENT_IDS)
 
 
 class _Segments:
@@ -256,7 +280,7 @@ class _Segments:
         require_dtype(ids, ids.dtype in _IDS, f"segment_ids of {op}", "int32 or int64")
         rank = _lead(x, ids, op)
         self._op = op
-        self._count = as_vector(convert_to_tensor(num_segments))
+        self._count = _counted(convert_to_tensor(num_segments), op)
         self._tail = shape_vector(x, rank)
         # A vector of numbers, and rows.
         flat = product(shape_vector(ids))
@@ -310,14 +334,20 @@ class _Segments:
         return ox.Slice(found, int64_constant([0]), self._count, int64_constant([0]))
 
 
+def _counted(num_segments: Tensor, op: str) -> Tensor:
+    """The number of segments as a vector of one integer that is not negative."""
+    count, known = as_vector(num_segments), static_int(num_segments)
+    if known is not None and known < 0:
+        raise InvalidArgumentError(
+            f"Input num_segments == {known} must not be negative in {op}.", op=op
+        )
+    return refused_if_negative(count, Refusal.SEGMENT_COUNT)
+
+
 def _lead(x: Tensor, ids: Tensor, op: str) -> int:
     """Return the rank of the segment numbers, after checking that it fits the data."""
     have, lead = raw_shape(x), raw_shape(ids)
-    if have is None or lead is None:
-        raise ValueError(
-            f"{op} needs data and segment_ids of known rank while a function is traced; got "
-            f"{x.shape} and {ids.shape}."
-        )
+    assert have is not None and lead is not None
     if len(lead) > len(have) or any(
         isinstance(a, int) and isinstance(b, int) and a != b
         for a, b in zip(have, lead, strict=False)
@@ -330,15 +360,35 @@ def _lead(x: Tensor, ids: Tensor, op: str) -> int:
     return len(lead)
 
 
-def _sorted(data: Any, segment_ids: Any, reason: Refusal) -> _Segments:
-    """Segments numbered in order, as many as the last number says."""
+def chosen_rows(kind: str, data: Any, segment_ids: Any, num_segments: Any) -> Tensor:
+    """The sum, mean or ``sqrt_n`` of rows of sorted segments, of as many as are asked for.
+
+    Args:
+        kind: ``"sum"``, ``"mean"`` or ``"sqrt_n"``.
+        data: Tensor of a number dtype.
+        segment_ids: int32 or int64 vector, increasing from 0 on.
+        num_segments: How many segments the result has; None: up to the last one.
+    """
+    if rank_is_open(data, segment_ids):
+        given = (data, _vector(segment_ids), num_segments)
+        return _over_rows(functools.partial(chosen_rows, kind), *given)
+    rows = _sorted(data, segment_ids, Refusal.SEGMENT_SUM, num_segments)
+    total = rows.reduced("add", 0)
+    if kind == "sum":
+        return total
+    return ox.Div(total, rows.counts() if kind == "mean" else ox.Sqrt(rows.counts()))
+
+
+def _sorted(data: Any, segment_ids: Any, reason: Refusal, num_segments: Any = None) -> _Segments:
+    """Segments numbered in order, by default as many as the last number says."""
     op = reason.op
     ids = tensor(segment_ids)
+    require_dtype(ids, ids.dtype in _IDS, f"segment_ids of {op}", "int32 or int64")
     if rank_of(ids) not in (1, None):
         raise InvalidArgumentError(
             f"segment_ids should be a vector; got shape {describe(ids)} in {op}.", op=op
         )
-    if isinstance(ids, EagerTensor) and ids.dtype in _IDS:
+    if isinstance(ids, EagerTensor):
         view = ids.view()
         if view.size and (view[0] < 0 or (np.diff(view) < 0).any()):
             raise InvalidArgumentError(
@@ -352,6 +402,8 @@ def _sorted(data: Any, segment_ids: Any, reason: Refusal) -> _Segments:
         before = ox.Concat(zero, ids, axis=0)
         before = ox.Slice(before, zero, int64_constant([-1]))
         ids = refused_unless(ox.GreaterOrEqual(ids, before), ids, reason)
+    if num_segments is not None:
+        return _Segments(data, ids, num_segments, op)
     # -1 in front of them, for no rows at all.
     last = ox.ReduceMax(ox.Concat(int64_constant([-1]), ids, axis=0))
     count = ox.Add(ox.Reshape(last, int64_constant([1])), int64_constant([1]))

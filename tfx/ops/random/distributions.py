@@ -12,7 +12,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
@@ -46,7 +46,7 @@ class StatelessSource:
         plain = isinstance(seed, list | tuple) and all(type(x) is int for x in seed)
         given = as_int64(seed) if plain else tensor(seed)
         if not given.dtype.is_integer:
-            raise InvalidArgumentError(
+            raise DTypeMismatchError(
                 f"seed must be two integers, not of dtype {given.dtype.name}, in {op}.", op=op
             )
         self._seed = cast_to(given, dtypes.int64)

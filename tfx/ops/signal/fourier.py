@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -312,7 +312,7 @@ def _complex(op: str, value: Any, count: int, *, inverse: bool) -> Tensor:
     z = convert_to_tensor(value, dtypes.complex64) if array else tensor(value)
     if not z.dtype.is_complex:
         if is_tensor_like(value):
-            raise InvalidArgumentError(
+            raise DTypeMismatchError(
                 f"Value for attr 'Tcomplex' of {z.dtype.name} is not in the list of allowed "
                 f"values: complex64, complex128; {op} takes complex numbers. Use tfx.cast, or "
                 "tfx.signal.rfft for real ones.",
