@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Sequence
 from math import prod
 from typing import Any, Final
@@ -42,12 +44,32 @@ def filled_array(sizes: Sequence[int], value: Any, dtype: Any) -> np.ndarray[Any
         array([7, 7], dtype=int32)
     """
     check_sizes(sizes)
-    if prod(sizes) > _MOST // np.dtype(dtype).itemsize:
-        raise _exhausted(sizes, dtype)
+    check_memory(sizes, dtype)
     try:
         return np.full(tuple(sizes), value, dtype)
     except MemoryError as e:
         raise _exhausted(sizes, dtype) from e
+
+
+def check_memory(sizes: Sequence[int], dtype: Any) -> None:
+    """Refuse a tensor that is larger than the machine's memory, before it is filled.
+
+    A system that promises more memory than there is would end the process instead.
+
+    Raises:
+        ResourceExhaustedError: there is no room for it.
+    """
+    if prod(sizes) * np.dtype(dtype).itemsize > _memory():
+        raise _exhausted(sizes, dtype)
+
+
+@functools.cache
+def _memory() -> int:
+    """The bytes of memory that the machine has; where it does not say, those that can be named."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return _MOST
 
 
 def _exhausted(sizes: Sequence[int], dtype: Any) -> ResourceExhaustedError:

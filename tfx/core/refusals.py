@@ -124,7 +124,7 @@ class Refusal(enum.Enum):
         "give one number for each row",
     )
 
-    SEGMENT_COUNT = 45, "SegmentReduction", "Input num_segments must not be negative"
+    COUNT = 45, "Count", "a number of things must be non-negative"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

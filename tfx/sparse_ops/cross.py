@@ -14,6 +14,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import cast_to
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.strings.fingerprint import combined, fingerprint64
 from tfx.sparse_ops.sparse_tensor import SparseTensor, known_rank_of, made
@@ -105,13 +106,21 @@ def _cross(inputs: Any, joint: Joint, kind: Any, op: str) -> SparseTensor:
         rank = known_rank_of(x, "cross") if isinstance(x, SparseTensor) else x.shape.rank
         if rank != 2:
             raise ValueError(f"{op} takes tensors of two axes; got {x!r}.")
-        parts += [x.indices, x.values, x.dense_shape] if isinstance(x, SparseTensor) else [x]
+        if isinstance(x, SparseTensor):
+            parts += [x.indices, _crossable(x.values), x.dense_shape]
+        else:
+            parts.append(_crossable(x))
 
     def compute(*arrays: Any) -> list[Any]:
         return _crossed(arrays, sparse, joint, kind)
 
     outputs = [(dtypes.int64, (None, 2)), (kind, (None,)), (dtypes.int64, (2,))]
     return made(*by_python(op, compute, parts, outputs))
+
+
+def _crossable(values: Tensor) -> Tensor:
+    """Strings, and whatever else as whole numbers: of 1.5 what is joined is ``1``."""
+    return values if values.dtype is dtypes.string else cast_to(values, dtypes.int64)
 
 
 def _bytes(x: Any) -> bytes:

@@ -174,6 +174,8 @@ def bincount(
     width = ox.Add(ox.ReduceMax(ox.Concat(numbers, least, axis=0), zero), one)
     if minlength is not None:
         width = ox.Max(width, ox.Reshape(as_int64(minlength), one))
+    if maxlength is not None:
+        width = ox.Min(width, ox.Reshape(as_int64(maxlength), one))
     shape = width if count is None or rows is None else ox.Concat(count, width, axis=0)
     if rows is None:
         places = numbers

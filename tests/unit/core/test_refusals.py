@@ -45,7 +45,7 @@ NUMBERS = {
     "CTC_FRAMES": 42,
     "SEGMENT_IDS": 43,
     "SEGMENT_ROWS": 44,
-    "SEGMENT_COUNT": 45,
+    "COUNT": 45,
 }
 
 

@@ -25,9 +25,9 @@ from tfx.ops.common.arguments import (
     scalar_like,
     tensor,
 )
+from tfx.ops.common.counts import counted
 from tfx.ops.common.dynamic_axis import found_axis
 from tfx.ops.common.shapes import (
-    as_int64_shape,
     as_vector,
     concat_shape,
     known_rank,
@@ -229,7 +229,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if not 0 <= place <= rank:
         raise ValueError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")
     one = int64_constant(1)
-    count = ox.Reshape(as_vector(as_int64_shape(tensor(num))), int64_constant([]))
+    count = ox.Reshape(as_vector(counted(num, "num", "LinSpace")), int64_constant([]))
     # The end gets stop itself, not what steps add up to; a single number is start.
     end = ox.Max(ox.Sub(count, one), one)
     steps = ox.Range(int64_constant(0), count, one)

@@ -6,12 +6,13 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-from tfx.core.dims import is_static
+from tfx.core.dims import Dim, is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
+from tfx.framework.context import using
 from tfx.framework.convert import int64_constant
-from tfx.framework.guards import not_negative, refused_unless, settled
+from tfx.framework.guards import not_negative, refused_unless
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.graph.formulas.shapes import reversed_along
@@ -49,8 +50,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
         name: Accepted for compatibility.
 
     Returns:
-        The block. Lengths that are known only when a traced function runs are clamped to the
-        tensor rather than refused.
+        The block.
 
     Raises:
         InvalidArgumentError: the block is not inside of the tensor.
@@ -65,17 +65,13 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     starts, sizes = shape_argument(begin, "Slice"), shape_argument(size, "Slice")
     known_starts, known_sizes = static_ints(starts), static_ints(sizes)
     _check_block(x, known_starts, known_sizes)
+    if known_starts == [] and known_sizes == []:
+        return x
+    starts = _inside(x, starts, sizes)
     if known_starts is not None and known_sizes is not None:
-        if not known_starts:
-            return x
         pairs = zip(known_starts, known_sizes, strict=True)
         ends = int64_constant([INT64_MAX if n == -1 else b + n for b, n in pairs])
     else:
-        if known_sizes is not None and not settled(starts):
-            whole = int64_constant([max(n, 0) for n in known_sizes])
-            room = ox.Sub(ox.Sub(ox.Shape(x), starts), whole)
-            inside = not_negative(ox.Concat(starts, room, axis=0))
-            starts = refused_unless(inside, starts, Refusal.SLICED)
         ends = ox.Add(starts, sizes)
         if known_sizes is None or -1 in known_sizes:
             open_end = ox.Equal(sizes, int64_constant(-1))
@@ -84,6 +80,26 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     if isinstance(result, SymbolicTensor):
         _keep_known(result, x, symbolic_items(starts), symbolic_items(sizes))
     return result
+
+
+def _inside(x: Tensor, starts: Tensor, sizes: Tensor) -> Tensor:
+    """The starts of a block, which a run refuses if the block is not inside of the tensor."""
+    parts = raw_shape(x), symbolic_items(starts), symbolic_items(sizes)
+    if None not in parts and all(map(_surely_inside, *parts)):  # type: ignore[arg-type]
+        return starts
+    with using(tapes=()):
+        whole = ox.Max(sizes, int64_constant(0))
+        room = ox.Sub(ox.Sub(ox.Shape(x), starts), whole)
+        at_least = ox.Add(sizes, int64_constant(1))
+        inside = not_negative(ox.Concat(starts, room, at_least, axis=0))
+    return refused_unless(inside, starts, Refusal.SLICED)
+
+
+def _surely_inside(dim: Dim, first: Dim, length: Dim) -> bool:
+    """True if this is known of one axis; what are numbers is checked by now."""
+    if isinstance(dim, int) and isinstance(first, int) and isinstance(length, int):
+        return True
+    return first == 0 and length is not None and length in (-1, dim)
 
 
 def _keep_known(

@@ -9,13 +9,15 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
+from tfx.framework.guards import not_negative, refused_unless
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import stack, unstack
 from tfx.ops.array.creation import zeros, zeros_like
 from tfx.ops.array.pad import pad
-from tfx.ops.common.arguments import INT64_MAX, cast_to, static_ints, tensor
+from tfx.ops.common.arguments import INT64_MAX, cast_to, static_int, static_ints, tensor
 from tfx.ops.common.shapes import (
     concat_shape,
     describe,
@@ -209,12 +211,29 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
         product(concat_shape(s, int64_constant([b]))) for s, b in zip(space, blocks, strict=True)
     ]
     result = reshape_to(moved, concat_shape(batch, *wide, behind))
-    starts = [c[0] for c in borders]
+    starts = int64_constant([c[0] for c in borders])
     ends = [-c[1] if c[1] else INT64_MAX for c in borders]
-    if not any(starts) and all(e == INT64_MAX for e in ends):
+    if not any(map(any, borders)):
         return result
+    starts = _inside(starts, borders, wide)
     axes = int64_constant(range(1, count + 1))
-    return ox.Slice(result, int64_constant(starts), int64_constant(ends), axes)
+    return ox.Slice(result, starts, int64_constant(ends), axes)
+
+
+def _inside(starts: Tensor, borders: list[list[int]], wide: list[Tensor]) -> Tensor:
+    """The starts of what is left, refused if a border is wider than there is room for."""
+    lengths = [static_int(w) for w in wide]
+    for i, (crops, length) in enumerate(zip(borders, lengths, strict=True)):
+        if min(crops) < 0 or (length is not None and sum(crops) > length):
+            raise InvalidArgumentError(
+                f"crops[{i}] of batch_to_space must be two numbers of 0 or more whose sum is at "
+                f"most the size {'' if length is None else f'{length} '}of the axis; got {crops}.",
+                op="BatchToSpaceND",
+            )
+    if None not in lengths:
+        return starts
+    room = ox.Sub(ox.Concat(*wide, axis=0), int64_constant([sum(crops) for crops in borders]))
+    return refused_unless(not_negative(room), starts, Refusal.SLICED)
 
 
 def required_space_to_batch_paddings(

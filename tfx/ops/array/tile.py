@@ -21,6 +21,7 @@ from tfx.ops.common.batching import (
     batching,
     concat_shapes,
 )
+from tfx.ops.common.counts import counted
 from tfx.ops.common.dynamic_axis import folded, found_axis
 from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import (
@@ -131,7 +132,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         times = ox.Max(times, int64_constant(0))
     shape, count = raw_shape(x), raw_shape(times)
     if count == (1,):
-        return _evenly(x, times, place)
+        return _evenly(x, as_vector(counted(repeats, "repeats", "Repeat")), place)
     if shape is not None and count is not None and not _agree(shape[place], count[0]):
         raise ValueError(f"Dimensions {shape[place]} and {count[0]} are not compatible")
     if count is None or not isinstance(count[0], int):

@@ -17,6 +17,7 @@ from tfx.framework.indices import contents, from_the_front
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.common.arguments import cast_to, dtype_or, scalar_like, tensor
+from tfx.ops.common.counts import counted
 from tfx.ops.common.shapes import (
     as_int64_shape,
     as_vector,
@@ -235,4 +236,4 @@ def _bins(x: Tensor, minlength: Any, maxlength: Any) -> Tensor:
     bins = ox.Max(ox.Add(largest, int64_constant([1])), least)
     if maxlength is None:
         return bins
-    return ox.Min(bins, as_vector(tensor(maxlength)))
+    return ox.Min(bins, as_vector(counted(maxlength, "maxlength", "DenseBincount")))

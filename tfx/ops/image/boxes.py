@@ -19,6 +19,7 @@ from tfx.ops.array.gather import gather
 from tfx.ops.array.reshape import reshape
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import as_int64, cast_to, static_ints, tensor
+from tfx.ops.common.counts import counted
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.comparison import equal
 
@@ -158,7 +159,7 @@ def non_max_suppression(
     found = ox.NonMaxSuppression(
         ox.Unsqueeze(places, int64_constant([0])),
         ox.Unsqueeze(chances, int64_constant([0, 1])),
-        reshape(as_int64(max_output_size), [1]),
+        reshape(counted(max_output_size, "max_output_size", "NonMaxSuppression"), [1]),
         reshape(cast_to(tensor(iou_threshold), dtypes.float32), [1]),
         reshape(least, [1]),
     )
@@ -205,7 +206,7 @@ def non_max_suppression_with_scores(
     given = [
         cast_to(tensor(boxes), dtypes.float32),
         cast_to(tensor(scores), dtypes.float32),
-        as_int64(max_output_size),
+        counted(max_output_size, "max_output_size", "NonMaxSuppression"),
         cast_to(tensor(score_threshold), dtypes.float32),
     ]
     outputs = [(dtypes.int32, (None,)), (dtypes.float32, (None,))]

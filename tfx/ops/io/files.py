@@ -11,6 +11,7 @@ import numpy as np
 from tfx.core import dtypes, gfile
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.filled_arrays import check_memory
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import static_int, tensor
 from tfx.ops.common.python_ops import by_python, each
@@ -147,6 +148,7 @@ def decode_raw(
                 f"Input to DecodeRaw has length {count} that is not a multiple of {kind.size}, "
                 f"the size of {kind.name}"
             )
+        check_memory([len(items), count], np.uint8)
         data = b"".join([item[:count].ljust(count, b"\0") for item in items])
         numbers = np.frombuffer(data, np.dtype(kind.as_numpy_dtype))
         if not little_endian:

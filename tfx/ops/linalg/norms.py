@@ -33,7 +33,7 @@ def rooted(total: Tensor, root: Callable[[Tensor], Tensor]) -> Tensor:
     return where(positive, root(where(positive, total, scalar_like(1, total))), total)
 
 
-def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
+def global_norm(t_list: Any, name: str | None = None) -> Tensor:
     """The Euclidean norm of all elements of a list of tensors.
 
     Args:
@@ -41,7 +41,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
         name: Accepted for compatibility.
 
     Returns:
-        A scalar; None if there are no tensors.
+        A scalar; 0 if there are no tensors.
 
     Raises:
         TypeError: ``t_list`` is not a sequence.
@@ -56,7 +56,7 @@ def global_norm(t_list: Any, name: str | None = None) -> Tensor | None:
         if value is not None:
             squares = reduce_sum(square(value))
             total = squares if total is None else add(total, cast_to(squares, total.dtype))
-    return None if total is None else rooted(total, sqrt)
+    return convert_to_tensor(0.0) if total is None else rooted(total, sqrt)
 
 
 def _values_of(t_list: Any, op: str) -> list[Tensor | None]:
@@ -119,7 +119,7 @@ def clip_by_average_norm(t: Any, clip_norm: Any, name: str | None = None) -> Ten
 
 def clip_by_global_norm(
     t_list: Any, clip_norm: Any, use_norm: Any = None, name: str | None = None
-) -> tuple[list[Any], Tensor | None]:
+) -> tuple[list[Any], Tensor]:
     """Tensors scaled by one factor so that their common norm is at most ``clip_norm``.
 
     Args:
@@ -141,8 +141,6 @@ def clip_by_global_norm(
     """
     values = _values_of(t_list, "clip_by_global_norm")
     total = global_norm(t_list) if use_norm is None else tensor(use_norm)
-    if total is None:
-        return list(t_list), None
     limit = convert_to_tensor(clip_norm, total.dtype)
     scale = multiply(limit, minimum(reciprocal(total), reciprocal(limit)))
     scale = where(is_finite(total), scale, convert_to_tensor(np.nan, total.dtype))

@@ -17,17 +17,17 @@ from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
-from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.guards import refused_if_negative, refused_unless
+from tfx.framework.convert import int64_constant
+from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.common.arguments import (
     INT64_MAX,
     cast_to,
     require_dtype,
     scalar_like,
-    static_int,
     tensor,
 )
+from tfx.ops.common.counts import counted
 from tfx.ops.common.open_ranks import rank_is_open
 from tfx.ops.common.shapes import (
     as_vector,
@@ -41,6 +41,7 @@ from tfx.ops.common.shapes import (
     reshape_to,
     shape_vector,
 )
+from tfx.ops.math.arithmetic import truediv
 
 _IDS = (dtypes.int32, dtypes.int64)
 
@@ -129,6 +130,8 @@ def unsorted_segment_mean(
 ) -> Tensor:
     """The mean of the rows of each segment, 0 without rows; see ``unsorted_segment_sum``.
 
+    Integers are divided as ``tf.math.truediv`` divides them: the means are floats.
+
     Example:
         >>> import tfx as tf
         >>> tf.math.unsorted_segment_mean([5.0, 1.0, 7.0], [1, 0, 1], 2).numpy()
@@ -137,7 +140,7 @@ def unsorted_segment_mean(
     if rank_is_open(data, segment_ids):
         return _over_rows(unsorted_segment_mean, data, segment_ids, num_segments)
     rows = _Segments(data, segment_ids, num_segments, "UnsortedSegmentMean")
-    return ox.Div(rows.reduced("add", 0), rows.counts())
+    return truediv(rows.reduced("add", 0), rows.counts())
 
 
 def unsorted_segment_sqrt_n(
@@ -280,7 +283,7 @@ class _Segments:
         require_dtype(ids, ids.dtype in _IDS, f"segment_ids of {op}", "int32 or int64")
         rank = _lead(x, ids, op)
         self._op = op
-        self._count = _counted(convert_to_tensor(num_segments), op)
+        self._count = as_vector(counted(num_segments, "num_segments", op))
         self._tail = shape_vector(x, rank)
         # A vector of numbers, and rows.
         flat = product(shape_vector(ids))
@@ -332,16 +335,6 @@ class _Segments:
         empty = filled(concat_shape(lines, tail), start, rows.dtype)
         found = ox.ScatterND(empty, self._places, rows, reduction=reduction)
         return ox.Slice(found, int64_constant([0]), self._count, int64_constant([0]))
-
-
-def _counted(num_segments: Tensor, op: str) -> Tensor:
-    """The number of segments as a vector of one integer that is not negative."""
-    count, known = as_vector(num_segments), static_int(num_segments)
-    if known is not None and known < 0:
-        raise InvalidArgumentError(
-            f"Input num_segments == {known} must not be negative in {op}.", op=op
-        )
-    return refused_if_negative(count, Refusal.SEGMENT_COUNT)
 
 
 def _lead(x: Tensor, ids: Tensor, op: str) -> int:

@@ -13,8 +13,10 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
+from tfx.framework.guards import refused_if_negative
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.ops.common.arguments import as_int64, cast_to, is_tensor_like, static_int, tensor
@@ -198,6 +200,7 @@ def categorical(source: Source, logits: Any, num_samples: Any, dtype: DTypeLike 
             f"num_samples of random.categorical must be one number >= 0; got {num_samples!r}.",
             op="Multinomial",
         )
+    count = refused_if_negative(count, Refusal.COUNT)
     shape = concat_shape(shape_vector(scores, 0, 1), count)
     u = source.draw(samplers.unit_uniform, shape, dtype=dtypes.float64)
     total = ox.Slice(steps, int64_constant([-1]), int64_constant([2**62]), int64_constant([1]))

@@ -10,6 +10,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.filled_arrays import check_memory, check_sizes
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -21,6 +22,8 @@ from tfx.ops.strings.regex import expression, replace
 from tfx.ops.strings.strings import one_text, text
 
 _UNITS = ("BYTE", "UTF8_CHAR")
+
+_WORDS = 8  # of memory that a string or a list takes at least
 
 
 def letters(x: Tensor, kind: str, change: Callable[[bytes], bytes]) -> Tensor:
@@ -434,6 +437,9 @@ def unsorted_segment_join(
     def compute(a: Any, where: Any, count: Any) -> list[Any]:
         size = int(count)
         rest = a.shape[where.ndim :]
+        check_sizes([size])
+        # A list, and later a string, takes a few times as much as its place.
+        check_memory([size, *rest, _WORDS], object)
         groups: list[list[Any]] = [[] for _ in range(size)]
         for place, item in zip(where.reshape(-1), a.reshape(where.size, -1), strict=True):
             if place >= size:
