@@ -59,7 +59,9 @@ def check_memory(sizes: Sequence[int], dtype: Any) -> None:
     Raises:
         ResourceExhaustedError: there is no room for it.
     """
-    if prod(sizes) * np.dtype(dtype).itemsize > _memory():
+    size = np.dtype(dtype).itemsize
+    # NumPy numbers the bytes of the other axes of an array without elements, too.
+    if prod(sizes) * size > _memory() or prod(n or 1 for n in sizes) * size > _MOST:
         raise _exhausted(sizes, dtype)
 
 

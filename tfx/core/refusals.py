@@ -17,7 +17,9 @@ _NOT_SORTED: Final = (
 )
 # No sum or product of the dimensions of a tensor comes to these numbers.
 _FIRST: Final = -(2**40)
-_DIMENSION: Final = re.compile(r"less than -1, got (-\d+)\s*$")
+# What a kernel says, and what the inference of shapes says when a session is made of a graph whose
+# check fails whatever it is given.
+_DIMENSION: Final = re.compile(r"(?:less than -1, got|Invalid dimension value:) (-\d+)\s*$")
 
 
 class Refusal(enum.Enum):
@@ -124,6 +126,7 @@ class Refusal(enum.Enum):
         "give one number for each row",
     )
 
+    DIAGONAL = 46, "DiagPart", "the two halves of the shape of the input differ"
     COUNT = 45, "Count", "a number of things must be non-negative"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:

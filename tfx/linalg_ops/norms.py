@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
@@ -61,7 +62,7 @@ def norm(
     keep = bool(keepdims)
     pair = isinstance(axis, Sequence) and len(axis) > 1
     if pair and len(axis) != 2:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"'axis' must be None, an integer, or a tuple of 2 unique integers; got {axis!r}."
         )
     if isinstance(axis, Sequence) and len(axis) == 1:
@@ -69,7 +70,7 @@ def norm(
     if pair:
         return _matrix_norm(x, ord, axis, keep)
     if ord == "fro":
-        raise ValueError(
+        raise InvalidArgumentError(
             "'ord' must be a supported vector norm, got fro; give two axes for matrices."
         )
     _check_order(ord, "vector")
@@ -107,7 +108,7 @@ def _check_order(ord: Any, kind: str) -> None:
     if ord in _EUCLIDEAN:
         return
     if isinstance(ord, str) or not ord > 0:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"'ord' must be a supported {kind} norm, got {ord}; expected 'euclidean', 'fro' (of "
             "matrices) or a positive number."
         )
@@ -119,7 +120,7 @@ def _matrix_norm(x: Tensor, ord: Any, axis: Sequence[int], keep: bool) -> Tensor
     assert axes is not None
     row, column = axes
     if row == column:
-        raise ValueError(f"'axis' must be two unique integers; got {axis!r}.")
+        raise InvalidArgumentError(f"'axis' must be two unique integers; got {axis!r}.")
     if ord in _EUCLIDEAN:
         return reduce_euclidean_norm(x, axes, keep)
     if ord == 1:
@@ -132,7 +133,7 @@ def _matrix_norm(x: Tensor, ord: Any, axis: Sequence[int], keep: bool) -> Tensor
         result = reduce_max(values, -1)
         return ox.Unsqueeze(result, int64_constant(sorted(axes))) if keep else result
     else:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"'ord' must be a supported matrix norm in ['euclidean', 'fro', 1, 2, inf], got {ord}."
         )
     return result if keep else ox.Squeeze(result, int64_constant(axes))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.linalg_ops.eigen import eigh, eigvalsh
@@ -32,7 +33,7 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
     """
     if diagonals_format == "sequence":
         if not isinstance(diagonals, list | tuple) or len(diagonals) != 3:
-            raise ValueError(f"{op}: Expected diagonals to be a sequence of length 3.")
+            raise InvalidArgumentError(f"{op}: Expected diagonals to be a sequence of length 3.")
         above, middle, below = [tensor(d) for d in diagonals]
         size = middle.shape[-1]
         if size is not None:
@@ -40,7 +41,7 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
             below = pad(below, _at_start(below)) if below.shape[-1] == size - 1 else below
         return above, middle, below
     if diagonals_format not in _FORMATS:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{op}: diagonals_format must be one of {list(_FORMATS)}; got {diagonals_format!r}."
         )
     x = tensor(diagonals)
@@ -51,7 +52,7 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
         below = diag_part(whole, k=-1)
         return pad(above, _at_end(above)), middle, pad(below, _at_start(below))
     if (x.shape.rank or 2) < 2 or x.shape[-2] not in (3, None):
-        raise ValueError(f"{op}: Expected diagonals of shape [..., 3, n]; got {x.shape}.")
+        raise InvalidArgumentError(f"{op}: Expected diagonals of shape [..., 3, n]; got {x.shape}.")
     above, middle, below = unstack(x, 3, axis=-2)
     return above, middle, below
 
@@ -133,7 +134,9 @@ def tridiagonal_solve(
         array([1., 2., 3.], dtype=float32)
     """
     if perturb_singular:
-        raise ValueError("perturb_singular=True is not available: singular matrices are refused.")
+        raise InvalidArgumentError(
+            "perturb_singular=True is not available: singular matrices are refused."
+        )
     above, middle, below = _diagonals(diagonals, diagonals_format, "tridiagonal_solve")
     right = tensor(rhs)
     vector = right.shape.rank == (middle.shape.rank or 0)
@@ -186,10 +189,12 @@ def eigh_tridiagonal(
         array([1., 3.], dtype=float32)
     """
     if select not in ("a", "i", "v"):
-        raise ValueError(f"select must have a value in {{'a', 'i', 'v'}}; got {select!r}.")
+        raise InvalidArgumentError(
+            f"select must have a value in {{'a', 'i', 'v'}}; got {select!r}."
+        )
     middle, beside = tensor(alpha), tensor(beta)
     if middle.shape.rank != 1 or beside.shape.rank != 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"alpha and beta must be vectors; got shapes {middle.shape} and {beside.shape}."
         )
     whole = diag(middle) + diag(beside, k=1) + diag(beside, k=-1)
@@ -203,7 +208,9 @@ def _selected(values: Tensor, vectors: Tensor | None, select: str, given: Any) -
     if select == "i":
         ends = None if given is None else static_ints(as_int64(given))
         if ends is None or len(ends) != 2 or ends[0] > ends[1]:
-            raise ValueError(f"select_range must be two indices known now; got {given!r}.")
+            raise InvalidArgumentError(
+                f"select_range must be two indices known now; got {given!r}."
+            )
         values = values[ends[0] : ends[1] + 1]
         vectors = None if vectors is None else vectors[:, ends[0] : ends[1] + 1]
     elif select == "v":

@@ -74,7 +74,7 @@ def ctc_loss(
     """
     if isinstance(labels, SparseTensor):
         if blank_index is None:
-            raise ValueError(
+            raise InvalidArgumentError(
                 "Argument `blank_index` must be provided when `labels` is a `SparseTensor`: "
                 "0, or -1 for the last class."
             )

@@ -105,12 +105,12 @@ class Column:
         number = text.strip()
         try:
             if "_" in number:
-                raise ValueError(number)
+                raise InvalidArgumentError(number)
             if self.kind.is_floating:
                 return float(number)
             found = int(number)
             if not self.kind.min <= found <= self.kind.max:
-                raise ValueError(number)
+                raise InvalidArgumentError(number)
         except ValueError:
             name = {"float32": "float", "float64": "double"}.get(self.kind.name, self.kind.name)
             raise refuse(

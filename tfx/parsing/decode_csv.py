@@ -113,7 +113,7 @@ def one_character(delim: Any) -> str:
     """
     text = delim.decode() if isinstance(delim, bytes) else delim
     if not isinstance(text, str) or len(text) != 1 or text in '"\n\r':
-        raise ValueError(
+        raise InvalidArgumentError(
             f"field_delim should be only 1 char (no quote or line end); got {delim!r}."
         )
     return text
@@ -129,9 +129,9 @@ def selected_columns(select_cols: Any, count: int) -> list[int] | None:
         return None
     found = [int(i) for i in np.asarray(select_cols).reshape(-1)]
     if any(a >= b for a, b in pairwise(found)):
-        raise ValueError("select_cols is not strictly increasing.")
+        raise InvalidArgumentError("select_cols is not strictly increasing.")
     if found and found[0] < 0:
-        raise ValueError("select_cols contains negative values.")
+        raise InvalidArgumentError("select_cols contains negative values.")
     if len(found) != count:
-        raise ValueError("Length of select_cols and record_defaults do not match.")
+        raise InvalidArgumentError("Length of select_cols and record_defaults do not match.")
     return found

@@ -151,7 +151,7 @@ class RaggedFeature(_RaggedFields):
         """See the class."""
         kind = as_dtype(row_splits_dtype)
         if kind not in (dtypes.int32, dtypes.int64):
-            raise ValueError(f"row_splits_dtype must be int32 or int64; got {kind!r}.")
+            raise InvalidArgumentError(f"row_splits_dtype must be int32 or int64; got {kind!r}.")
         for each in partitions:
             if not isinstance(each, _PARTITIONS):
                 raise TypeError(
@@ -187,11 +187,11 @@ def shape_of(feature: Any, key: Any) -> tuple[int, ...]:
         ValueError: it is not known.
     """
     if feature.shape is None:
-        raise ValueError(f"Missing shape for feature {key}.")
+        raise InvalidArgumentError(f"Missing shape for feature {key}.")
     shape = as_shape(feature.shape) if not isinstance(feature.shape, int) else None
     found = TensorShape([feature.shape]) if shape is None else shape
     if not found.is_fully_defined():
-        raise ValueError(
+        raise InvalidArgumentError(
             f"All dimensions of the shape for feature {key} need to be known but received "
             f"{found}; FixedLenSequenceFeature has values of any number."
         )
@@ -244,10 +244,12 @@ def checked(features: Any, allowed: tuple[type, ...], called: str) -> dict[str, 
         ValueError: none, or one of another kind.
     """
     if not features:
-        raise ValueError(f"Argument `{called}` cannot be None or falsy. Got {features!r}")
+        raise InvalidArgumentError(f"Argument `{called}` cannot be None or falsy. Got {features!r}")
     if not isinstance(features, Mapping):
         raise TypeError(f"Argument `{called}` must be a dictionary; got {features!r}.")
     for key, feature in features.items():
         if not isinstance(feature, allowed):
-            raise ValueError(f"Unsupported {type(feature).__name__} {feature} for key {key!r}")
+            raise InvalidArgumentError(
+                f"Unsupported {type(feature).__name__} {feature} for key {key!r}"
+            )
     return {key: features[key] for key in sorted(features)}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import tensor
 from tfx.ops.common.python_ops import by_python
@@ -111,7 +112,7 @@ def texts(serialized: Any, op: str, ranks: Sequence[int]) -> Tensor:
     if x.shape.rank is None:
         x.set_shape([None] * ranks[-1])
     if x.shape.rank not in ranks:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Input serialized of {op} must have rank {' or '.join(map(str, ranks))}; got shape "
             f"{x.shape}."
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.python_ops import by_python
 from tfx.parsing import columns, readers, sequence_readers
@@ -100,7 +101,9 @@ def _parsed(
     x: Tensor, context: _Features, sequences: _Features, names: Any, single: bool
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     if not (context or sequences):
-        raise ValueError("Both `context_features` and `sequence_features` argument are None.")
+        raise InvalidArgumentError(
+            "Both `context_features` and `sequence_features` argument are None."
+        )
     called = names_of(names)
     batch = None if single else x.shape[0]
     first: dict[str, readers.Reader] = {}

@@ -15,6 +15,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
 from tfx.parsing import columns
@@ -88,7 +89,9 @@ def _fixed(key: str, feature: FixedLenFeature, lead: tuple[Any, ...]) -> Reader:
 
 def _padded(key: str, feature: FixedLenSequenceFeature, lead: tuple[Any, ...]) -> Reader:
     if not feature.allow_missing:
-        raise ValueError("Unsupported: FixedLenSequenceFeature requires allow_missing to be True.")
+        raise InvalidArgumentError(
+            "Unsupported: FixedLenSequenceFeature requires allow_missing to be True."
+        )
     kind, shape, default = dtype_of(feature, key), shape_of(feature, key), default_of(feature, key)
 
     def read(rows: Rows, names: Names) -> list[Array]:
@@ -125,7 +128,7 @@ def _sparse(key: str, feature: SparseFeature, lead: tuple[Any, ...], batch: Any)
         int(n) for n in (feature.size if isinstance(feature.size, list | tuple) else [feature.size])
     ]
     if len(keys) != len(sizes):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"SparseFeature {key!r} needs a size for each index_key; got {feature.index_key!r} and "
             f"{feature.size!r}."
         )

@@ -12,6 +12,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
 from tfx.parsing import columns
@@ -121,7 +122,7 @@ def _sparse(key: str, feature: VarLenFeature, lead: tuple[Any, ...]) -> Reader:
 
 def _ragged(key: str, feature: RaggedFeature, lead: tuple[Any, ...]) -> Reader:
     if feature.partitions:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"RaggedFeature {key!r} of a SequenceExample cannot have partitions: its rows are the "
             f"steps; got {feature.partitions}."
         )

@@ -41,7 +41,7 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Any:
         return parts[0]
     ranks = {x.shape.rank for x in parts} - {None}
     if len(ranks) > 1:
-        raise ValueError(f"Inputs must have identical ranks; got {sorted(ranks)}.")
+        raise InvalidArgumentError(f"Inputs must have identical ranks; got {sorted(ranks)}.")
     return _joined(parts, axis_of(axis, _with_rank(parts), "concat"))
 
 
@@ -207,7 +207,9 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Any:
     x = as_ragged_or_tensor(tensor)
     given = axis if isinstance(axis, list | tuple) else static_ints(as_int64(axis))
     if given is None:
-        raise ValueError("The axis of reverse of a ragged tensor must be known; got a tensor.")
+        raise InvalidArgumentError(
+            "The axis of reverse of a ragged tensor must be known; got a tensor."
+        )
     for a in given:
         x = _reversed(x, axis_of(a, x, "reverse"))
     return x
@@ -238,7 +240,7 @@ def split(
     place = axis_of(axis, value, "split")
     if place:
         if place <= value.ragged_rank:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"axis ({axis}) of tf.split must be 0, or behind the ragged axes; got a ragged "
                 f"tensor with {value.ragged_rank} of them."
             )
@@ -261,7 +263,7 @@ def _sizes_of_parts(count: int | None, wanted: Any) -> list[int]:
     """
     given = static_ints(tensor_(wanted))
     if given is None or (count is None and (-1 in given or tensor_(wanted).shape.rank == 0)):
-        raise ValueError(
+        raise InvalidArgumentError(
             "tf.split of a ragged tensor needs sizes, and a number of rows, that are known while "
             f"tracing; got {wanted!r} for {count} rows."
         )
@@ -325,7 +327,7 @@ def merge_dims(x: RaggedTensor, outer_axis: int, inner_axis: int) -> Any:
     """See ``RaggedTensor.merge_dims``."""
     outer, inner = axis_of(outer_axis, x, "merge_dims"), axis_of(inner_axis, x, "merge_dims")
     if outer > inner:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Expected outer_axis ({outer_axis}) to be less than or equal to inner_axis "
             f"({inner_axis})"
         )

@@ -57,7 +57,7 @@ def constant(
     items = _plain(pylist)
     if not isinstance(items, list):
         if ragged_rank is not None or inner_shape:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"Invalid pylist={pylist!r}: it is a scalar, so ragged_rank and inner_shape must "
                 "not be given."
             )
@@ -65,7 +65,7 @@ def constant(
     scalars, depth = _depth_of_scalars(items), _depth(items)
     if scalars is not None:
         if depth > scalars:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"Invalid pylist={pylist!r}: empty list nesting is greater than scalar value "
                 "nesting"
             )
@@ -77,7 +77,7 @@ def constant(
         shape = []
     count = depth - 1 - (len(shape) if shape else 0) if ragged_rank is None else ragged_rank
     if count < 0 or count >= max(depth, 1):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Invalid pylist={pylist!r}: incompatible with ragged_rank={ragged_rank} and "
             f"inner_shape={inner_shape!r}: lists are {depth} deep."
         )
@@ -120,13 +120,15 @@ def _depth_of_scalars(items: Any) -> int | None:
         return 0
     depths = {d for d in map(_depth_of_scalars, items) if d is not None}
     if len(depths) > 1:
-        raise ValueError("all scalar values must have the same nesting depth")
+        raise InvalidArgumentError("all scalar values must have the same nesting depth")
     return 1 + depths.pop() if depths else None
 
 
 def _length(row: Any, pylist: Any) -> int:
     if not isinstance(row, list):
-        raise ValueError(f"Invalid pylist={pylist!r}: a scalar stands where a list should.")
+        raise InvalidArgumentError(
+            f"Invalid pylist={pylist!r}: a scalar stands where a list should."
+        )
     return len(row)
 
 
@@ -147,9 +149,11 @@ def _flat(items: list[Any], dtype: Any, empty: bool, shape: Any, pylist: Any) ->
     try:
         found = dense_constant(items, kind)
     except ValueError as e:
-        raise ValueError(f"Invalid pylist={pylist!r}: inner lists differ in length: {e}") from e
+        raise InvalidArgumentError(
+            f"Invalid pylist={pylist!r}: inner lists differ in length: {e}"
+        ) from e
     if shape is not None and list(found.shape[1:]) != list(shape):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Invalid pylist={pylist!r}: inner values have shape {found.shape[1:]}, not {shape}."
         )
     return found
@@ -258,7 +262,7 @@ def map_flat_values(op: Any, *args: Any, **kwargs: Any) -> Any:
     splits: list[Tensor] = list(lead.nested_row_splits)
     for x in found[1:]:
         if x.ragged_rank != lead.ragged_rank:
-            raise ValueError("All ragged inputs must have the same ragged_rank.")
+            raise InvalidArgumentError("All ragged inputs must have the same ragged_rank.")
         for i, other in enumerate(x.nested_row_splits):
             message = "map_flat_values: the ragged inputs must have the same row splits."
             alike = _equal(other, splits[i])
@@ -271,7 +275,7 @@ def map_flat_values(op: Any, *args: Any, **kwargs: Any) -> Any:
     made = as_ragged_or_tensor(made)
     have, want = made.shape, lead.flat_values.shape
     if have.rank == 0 or (have.rank and want.rank and not have[:1].is_compatible_with(want[:1])):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"tf.ragged.map_flat_values requires that the output of `op` have the same outer-"
             f"dimension size as flat_values of any ragged inputs: {have} and {want}."
         )
@@ -361,13 +365,13 @@ def stack_dynamic_partitions(
     numbers = as_ragged_or_tensor(partitions)
     while isinstance(numbers, RaggedTensor):
         if not isinstance(values, RaggedTensor):
-            raise ValueError("partitions are ragged and data is not.")
+            raise InvalidArgumentError("partitions are ragged and data is not.")
         values, numbers = values.values, numbers.values
     rank = numbers.shape.rank
     if rank is None:
-        raise ValueError("partitions must have known rank")
+        raise InvalidArgumentError("partitions must have known rank")
     if rank == 0:
-        raise ValueError("partitions must have one axis at least; got a scalar.")
+        raise InvalidArgumentError("partitions must have one axis at least; got a scalar.")
     if rank > 1:
         if isinstance(values, RaggedTensor):
             values = arrangement.merge_dims(values, 0, rank - 1)

@@ -35,7 +35,7 @@ def to_tensor(x: RaggedTensor, default_value: Any = None, shape: Any = None) -> 
     else:
         filling = convert_to_tensor(default_value, dtype_hint=flat.dtype)
         if filling.dtype is not flat.dtype:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"default_value must have dtype {flat.dtype.name}, got {filling.dtype.name}."
             )
     return _dense(x, filling, _sizes(x, shape))
@@ -60,7 +60,9 @@ def _sizes(x: RaggedTensor, shape: Any) -> list[Any]:
     sizes = list(shape)
     rank = x.shape.rank
     if rank is not None and len(sizes) != rank:
-        raise ValueError(f"Shape {sizes} must have rank {rank}, as the ragged tensor has.")
+        raise InvalidArgumentError(
+            f"Shape {sizes} must have rank {rank}, as the ragged tensor has."
+        )
     for have, want in zip(x.flat_values.shape[1:] or (), sizes[count:], strict=False):
         if want not in (None, -1) and have is not None and have != want:
             raise InvalidArgumentError(
@@ -126,15 +128,17 @@ def from_tensor(
 ) -> RaggedTensor:
     """See ``RaggedTensor.from_tensor``."""
     if lengths is not None and padding is not None:
-        raise ValueError("Specify argument `lengths` or `padding`, but not both.")
+        raise InvalidArgumentError("Specify argument `lengths` or `padding`, but not both.")
     if not isinstance(ragged_rank, int):
         raise TypeError(f"Argument `ragged_rank` must be an int. Received {ragged_rank!r}.")
     if ragged_rank <= 0:
-        raise ValueError(f"Argument `ragged_rank` must be greater than 0. Received {ragged_rank}.")
+        raise InvalidArgumentError(
+            f"Argument `ragged_rank` must be greater than 0. Received {ragged_rank}."
+        )
     x, kind = convert_to_tensor(tensor), as_dtype(row_splits_dtype)
     rank = x.shape.rank
     if rank is not None and rank <= ragged_rank:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"The tensor must have more than ragged_rank={ragged_rank} axes; got shape {x.shape}."
         )
     if isinstance(lengths, list | tuple) and lengths and not _is_number(lengths[0]):
@@ -201,7 +205,7 @@ def _without_padding(x: Tensor, padding: Any) -> Tensor:
     other = ox.Not(ox.Equal(x, value))
     rank = x.shape.rank
     if rank is None:
-        raise ValueError("from_tensor with padding needs a tensor of known rank.")
+        raise InvalidArgumentError("from_tensor with padding needs a tensor of known rank.")
     place = ox.Unsqueeze(
         ox.Add(partition.counted(ox.Squeeze(dimension(x, 1), int64_constant([0]))), ox.ints(1)),
         int64_constant(list(range(1, rank - 1))),

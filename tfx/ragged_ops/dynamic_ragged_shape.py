@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -71,7 +72,9 @@ class DynamicRaggedShape:
         if index == 0:
             return x.nrows(self._dtype)
         if not self.is_uniform(index):
-            raise ValueError(f"Index {axis} is not uniform: use x.row_lengths(axis={axis}).")
+            raise InvalidArgumentError(
+                f"Index {axis} is not uniform: use x.row_lengths(axis={axis})."
+            )
         if index <= x.ragged_rank:
             return cast_to(int64_constant(x._uniform[index - 1] or 0), self._dtype)
         place = index - x.ragged_rank

@@ -25,13 +25,15 @@ def _values(values: Any) -> tuple[Any, DType | None]:
     if isinstance(found, RaggedTensor):
         return found, found.row_splits.dtype
     if found.shape.rank == 0:
-        raise ValueError("The values of a RaggedTensor must have one axis at least; got a scalar.")
+        raise InvalidArgumentError(
+            "The values of a RaggedTensor must have one axis at least; got a scalar."
+        )
     return found, None
 
 
 def _vector(x: Tensor, name: str) -> Tensor:
     if x.shape.rank not in (None, 1):
-        raise ValueError(f"Shape {x.shape} must have rank 1: {name}.")
+        raise InvalidArgumentError(f"Shape {x.shape} must have rank 1: {name}.")
     return x
 
 
@@ -57,7 +59,7 @@ def from_row_splits(
     values, like = _values(values)
     splits = _vector(partition_tensor(row_splits, "row_splits", like), "row_splits")
     if splits.shape.rank == 1 and splits.shape[0] == 0:
-        raise ValueError("row_splits may not be empty: it begins with 0.")
+        raise InvalidArgumentError("row_splits may not be empty: it begins with 0.")
     if validate:
         first = ox.Slice(splits, int64_constant([0]), int64_constant([1]))
         last = ox.Slice(splits, int64_constant([-1]), int64_constant([2**63 - 1]))
@@ -118,7 +120,7 @@ def from_value_rowids(
         count = as_int64(nrows)
         known = static_int(count)
         if known is not None and known < 0:
-            raise ValueError(f"Expected nrows >= 0; got {known}")
+            raise InvalidArgumentError(f"Expected nrows >= 0; got {known}")
     if validate:
         earlier = ox.Slice(ids, int64_constant([0]), int64_constant([-1]))
         later = ox.Slice(ids, int64_constant([1]), int64_constant([2**63 - 1]))
@@ -141,10 +143,10 @@ def from_uniform_row_length(
     values, like = _values(values)
     given = partition_tensor(uniform_row_length, "uniform_row_length", like)
     if given.shape.rank not in (None, 0):
-        raise ValueError(f"uniform_row_length must be a scalar; got shape {given.shape}.")
+        raise InvalidArgumentError(f"uniform_row_length must be a scalar; got shape {given.shape}.")
     length, known = wide(given), static_int(given)
     if known is not None and known < 0:
-        raise ValueError(f"uniform_row_length must be >= 0; got {known}.")
+        raise InvalidArgumentError(f"uniform_row_length must be >= 0; got {known}.")
     total = value_count(values)
     if nrows is not None:
         count = as_int64(nrows)
@@ -173,7 +175,7 @@ def require_same_splits_dtype(*values: Any) -> DType:
     """
     kinds = {x.row_splits.dtype for x in values if isinstance(x, RaggedTensor)}
     if len(kinds) > 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             "Input RaggedTensors have mismatched row_splits dtypes; use "
             "RaggedTensor.with_row_splits_dtype() to convert them to compatible dtypes."
         )

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
@@ -190,7 +191,7 @@ def _one_hot(plain: Handler) -> Handler:
         rank = indices.shape.rank
         if axis not in (None, -1) and (rank is None or axis != rank):
             if axis <= indices.ragged_rank:
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"axis ({axis}) must be greater than indices.ragged_rank "
                     f"({indices.ragged_rank})."
                 )
@@ -226,7 +227,7 @@ def _shape(input: Any, out_type: Any = dtypes.int32, name: str | None = None) ->
 def _unstack(value: Any, num: Any = None, axis: int = 0, name: str | None = None) -> list[Any]:
     count = value.shape[0] if num is None else num
     if axis != 0 or count is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             "tf.unstack of a ragged tensor takes axis 0 alone, and a number of rows that is known."
         )
     return [value[i] for i in range(count)]

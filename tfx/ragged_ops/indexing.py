@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
@@ -47,10 +48,10 @@ def _written_out(keys: list[Any], x: Any) -> list[Any]:
     if not places:
         return keys
     if len(places) > 1:
-        raise ValueError("Only one ellipsis is allowed.")
+        raise InvalidArgumentError("Only one ellipsis is allowed.")
     rank = x.shape.rank
     if rank is None:
-        raise ValueError(f"An ellipsis needs a ragged tensor of known rank; got {x!r}.")
+        raise InvalidArgumentError(f"An ellipsis needs a ragged tensor of known rank; got {x!r}.")
     missing = rank - sum(k is not None and k is not Ellipsis for k in keys)
     return [*keys[: places[0]], *[_ALL] * max(missing, 0), *keys[places[0] + 1 :]]
 
@@ -111,9 +112,11 @@ def _resolved(key: slice, sizes: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     step = as_int64(1 if key.step is None else key.step)
     known = static_int(step)
     if known is None:
-        raise ValueError("The step of a slice of a RaggedTensor must be known; got a tensor.")
+        raise InvalidArgumentError(
+            "The step of a slice of a RaggedTensor must be known; got a tensor."
+        )
     if known == 0:
-        raise ValueError("slice step cannot be zero")
+        raise InvalidArgumentError("slice step cannot be zero")
     zero, one = int64_constant(0), int64_constant(1)
     # As Python's slice.indices: the least and the greatest place, for either direction.
     low, high = (zero, sizes) if known > 0 else (ox.Sub(zero, one), ox.Sub(sizes, one))
@@ -165,7 +168,7 @@ def _column(x: RaggedTensor, key: Any, rest: list[Any]) -> Any:
     """One value of each row, which all must have."""
     size = x._uniform[0]
     if size is None:
-        raise ValueError("Cannot index into an inner ragged dimension.")
+        raise InvalidArgumentError("Cannot index into an inner ragged dimension.")
     index = _number(key)
     known = static_int(index)
     if known is not None and not -size <= known < size:

@@ -9,6 +9,7 @@ from tfx.control_flow.map_fn import map_fn as dense_map_fn
 from tfx.control_flow.tensor_array import TensorArray
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes, nest
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.builder import ox
@@ -40,7 +41,9 @@ def map_fn(
     given = nest.map_structure(as_ragged_or_tensor, elems)
     flat = nest.flatten(given)
     if not flat:
-        raise ValueError("elems must be a Tensor or (possibly nested) sequence of Tensors.")
+        raise InvalidArgumentError(
+            "elems must be a Tensor or (possibly nested) sequence of Tensors."
+        )
     signature = dtype if fn_output_signature is None else fn_output_signature
     if signature is None:
         signature = nest.map_structure(_row_spec, given)
@@ -83,9 +86,11 @@ class _Rows:
         self.spec = spec
         inner = spec.shape[spec.ragged_rank + 1 :] if spec.shape.rank is not None else None
         if spec.shape.rank == 0:
-            raise ValueError("fn_output_signature: a RaggedTensorSpec must have one axis at least.")
+            raise InvalidArgumentError(
+                "fn_output_signature: a RaggedTensorSpec must have one axis at least."
+            )
         if inner is None or not inner.is_fully_defined():
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"fn_output_signature: the inner dimensions of {spec!r}, behind the ragged ones, "
                 "must be known."
             )
@@ -104,7 +109,7 @@ class _Rows:
     def append(self, state: Sequence[Tensor], row: Any) -> list[Tensor]:
         ragged_rank = row.ragged_rank if isinstance(row, RaggedTensor) else 0
         if ragged_rank != self.spec.ragged_rank or row.dtype is not self.spec.dtype:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"fn returned {row!r}, which is not of the fn_output_signature {self.spec!r}."
             )
         flat = row.flat_values if isinstance(row, RaggedTensor) else row
@@ -141,7 +146,9 @@ def _collected(call: Callable[..., Any], specs: Sequence[Any], count: Tensor) ->
     def body(i: Tensor, state: list[Any]) -> tuple[Tensor, list[Any]]:
         rows = call(i)
         if len(rows) != len(plans):
-            raise ValueError(f"fn returned {len(rows)} results, the signature has {len(plans)}.")
+            raise InvalidArgumentError(
+                f"fn returned {len(rows)} results, the signature has {len(plans)}."
+            )
         new = [
             p.append(s, row) if isinstance(p, _Rows) else s.write(i, convert_to_tensor(row, p.kind))
             for p, s, row in zip(plans, state, rows, strict=True)

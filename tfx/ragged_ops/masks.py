@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -40,13 +41,15 @@ def boolean_mask(data: Any, mask: Any, name: str | None = None) -> Any:
     """
     values, chosen = as_ragged_or_tensor(data), as_ragged_or_tensor(mask)
     if chosen.dtype is not dtypes.bool:
-        raise ValueError(f"Argument `mask` must be of dtype bool; got {chosen.dtype.name}.")
+        raise InvalidArgumentError(
+            f"Argument `mask` must be of dtype bool; got {chosen.dtype.name}."
+        )
     rank = rank_of(chosen, "boolean_mask")
     if rank == 0:
-        raise ValueError("mask cannot be scalar.")
+        raise InvalidArgumentError("mask cannot be scalar.")
     have = values.shape.rank
     if have is not None and have < rank:
-        raise ValueError(f"The mask has {rank} axes, more than the data with {have}.")
+        raise InvalidArgumentError(f"The mask has {rank} axes, more than the data with {have}.")
     return _masked(values, chosen, rank)
 
 

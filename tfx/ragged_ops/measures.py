@@ -6,6 +6,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
@@ -24,7 +25,7 @@ def rank_of(x: Any, op: str) -> int:
     """
     rank = x.shape.rank
     if rank is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{op} needs a ragged tensor of known rank while a function is traced; got {x!r}. Give "
             "the shape in the RaggedTensorSpec."
         )
@@ -43,7 +44,7 @@ def axis_of(axis: Any, x: Any, op: str) -> int:
         return index
     rank = rank_of(x, op)
     if not -rank <= index < rank:
-        raise ValueError(f"axis={index} out of bounds: expected {-rank}<=axis<{rank}")
+        raise InvalidArgumentError(f"axis={index} out of bounds: expected {-rank}<=axis<{rank}")
     return index % rank
 
 

@@ -40,9 +40,11 @@ def partition_tensor(value: Any, name: str, like: DType | None = None) -> Tensor
         return cast_to(convert_to_tensor(value, dtype_hint=dtypes.int64), like)
     found = convert_to_tensor(value, dtype_hint=dtypes.int64)
     if found.dtype not in _KINDS:
-        raise ValueError(f"{name} must have dtype int32 or int64, got {found.dtype.name}.")
+        raise InvalidArgumentError(
+            f"{name} must have dtype int32 or int64, got {found.dtype.name}."
+        )
     if like is not None and found.dtype is not like:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"dtype mismatch: {name} ({found.dtype.name}) vs values.row_splits ({like.name}); use "
             "with_row_splits_dtype, or cast one of them."
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfx.core.errors import UnimplementedError
+from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.ops.common.arguments import tensor
 from tfx.ragged_ops.conversion import from_tensor
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
@@ -27,10 +27,12 @@ def matmul(plain: Callable[..., Any]) -> Callable[..., Any]:
         **options: Any,
     ) -> Any:
         if transpose_a or transpose_b or adjoint_a or adjoint_b:
-            raise ValueError("tf.matmul of a RaggedTensor takes no transpose and no adjoint.")
+            raise InvalidArgumentError(
+                "tf.matmul of a RaggedTensor takes no transpose and no adjoint."
+            )
         for x in (a, b):
             if x.shape.rank != 3:
-                raise ValueError(
+                raise InvalidArgumentError(
                     "tf.matmul of a RaggedTensor takes batches of matrices, of rank 3; got "
                     f"{x!r} of shape {x.shape}."
                 )

@@ -11,6 +11,7 @@ from typing import Any
 
 from tfx.core import dtypes, first_use
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.nest_kinds import Kind
 from tfx.core.shapes import ShapeLike, TensorShape, as_shape
 from tfx.core.specs import TensorSpec, TypeSpec
@@ -56,22 +57,26 @@ class RaggedTensorSpec(TypeSpec):
         self._dtype = as_dtype(dtype)
         self._row_splits_dtype = as_dtype(row_splits_dtype)
         if flat_values_spec is not None:
-            raise ValueError("RaggedTensorSpec takes no flat_values_spec: give shape and dtype.")
+            raise InvalidArgumentError(
+                "RaggedTensorSpec takes no flat_values_spec: give shape and dtype."
+            )
         if self._row_splits_dtype not in (dtypes.int32, dtypes.int64):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"row_splits_dtype must be int32 or int64, got {self._row_splits_dtype!r}."
             )
         rank = self._shape.rank
         if ragged_rank is None:
             if rank is None:
-                raise ValueError(
+                raise InvalidArgumentError(
                     "Must specify ragged_rank or a shape with a known rank for RaggedTensorSpec."
                 )
             ragged_rank = rank - 1
         if ragged_rank < 0:
-            raise ValueError(f"Argument `ragged_rank` must not be negative; got {ragged_rank}.")
+            raise InvalidArgumentError(
+                f"Argument `ragged_rank` must not be negative; got {ragged_rank}."
+            )
         if rank is not None and ragged_rank >= max(rank, 1):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"Argument `ragged_rank` ({ragged_rank}) must be less than rank ({rank})."
             )
         self._ragged_rank = ragged_rank

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
@@ -63,7 +64,7 @@ def _axes(axis: Any, x: RaggedTensor, op: str) -> list[int] | None:
     if is_tensor_like(axis):
         known = static_ints(as_ragged_or_tensor(axis))
         if known is None:
-            raise ValueError(f"axis of {op} must be known at program construction time.")
+            raise InvalidArgumentError(f"axis of {op} must be known at program construction time.")
         axis = known
     if not isinstance(axis, list | tuple) and not hasattr(axis, "__len__"):
         axis = [axis]

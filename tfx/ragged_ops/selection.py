@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.core.errors import UnimplementedError
+from tfx.core.errors import InvalidArgumentError, UnimplementedError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -72,7 +72,7 @@ def _gathered(params: Any, indices: Any) -> Any:
         return dense_gather.gather(params, indices)
     rank = indices.shape.rank
     if rank is None:
-        raise ValueError("tf.gather of a ragged tensor needs indices of known rank.")
+        raise InvalidArgumentError("tf.gather of a ragged tensor needs indices of known rank.")
     if rank == 0:
         return params[indices]
     if rank > 1:
@@ -106,11 +106,13 @@ def gather_nd(
     x, places = as_ragged_or_tensor(params), as_ragged_or_tensor(indices)
     if isinstance(places, RaggedTensor):
         if places.flat_values.shape.rank == 1:
-            raise ValueError("tf.gather_nd: the last axis of the indices must not be ragged.")
+            raise InvalidArgumentError(
+                "tf.gather_nd: the last axis of the indices must not be ragged."
+            )
         return places.with_flat_values(gather_nd(x, places.flat_values))
     depth = places.shape[-1] if places.shape.rank else None
     if depth is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             "tf.gather_nd of ragged tensors needs indices whose last axis is known; got shape "
             f"{places.shape}."
         )
@@ -157,7 +159,7 @@ def _numbers(numbers: Any, data: Any, count: int) -> Any:
     if isinstance(numbers, RaggedTensor):
         return numbers.with_flat_values(_of_parts(numbers.flat_values, count))
     if numbers.shape.rank == 0:
-        raise ValueError(
+        raise InvalidArgumentError(
             "tf.dynamic_partition of ragged tensors needs partitions for the rows or for all "
             f"elements; got a scalar, {numbers!r}."
         )
@@ -207,7 +209,7 @@ def _by_batch(params: Any, indices: Any, batch_dims: int) -> Any:
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Any:
     """Values of one or the other; with a condition alone, where it holds."""
     if (x is None) != (y is None):
-        raise ValueError("x and y must both be non-None or both be None.")
+        raise InvalidArgumentError("x and y must both be non-None or both be None.")
     if x is not None:
         return elementwise(dense_where.where, condition, x, y)
     condition = as_ragged_or_tensor(condition)

@@ -25,9 +25,9 @@ def from_sparse(st_input: Any, row_splits_dtype: DTypeLike = dtypes.int64) -> Ra
     """See ``RaggedTensor.from_sparse``."""
     x = require_sparse(st_input, "RaggedTensor.from_sparse")
     if x.rank is None:
-        raise ValueError("rank(st_input) must be 2.")
+        raise InvalidArgumentError("rank(st_input) must be 2.")
     if x.rank != 2:
-        raise ValueError(f"rank(st_input) must be 2, got {x.rank}.")
+        raise InvalidArgumentError(f"rank(st_input) must be 2, got {x.rank}.")
     rows, columns = positions.column(x.indices, 0), positions.column(x.indices, 1)
     count = ox.Squeeze(positions.axis_size(x.dense_shape, 0), int64_constant([0]))
     splits = partition.splits_of_row_ids(rows, count)

@@ -330,7 +330,7 @@ def format_(plain: Callable[..., Any]) -> Callable[..., Any]:
         given = inputs if isinstance(inputs, list | tuple) else [inputs]
         texts = template.split(placeholder)
         if len(texts) != len(given) + 1:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{len(texts) - 1} placeholder(s) in template {template!r} do not match "
                 f"{len(given)} tensor input(s)."
             )

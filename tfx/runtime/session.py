@@ -91,12 +91,15 @@ def translate(error: Exception) -> errors.OpError:
             "ONNX Runtime does not compute with complex numbers: such tensors can be kept, saved "
             f"and restored; for more keep real and imaginary parts as two float tensors. {message}"
         )
-    if isinstance(error, _ort.Fail) and "while running" in message:
-        return errors.InvalidArgumentError(message)  # a kernel refused what it was given
+    if isinstance(error, _ort.Fail) and any(words in message for words in _REFUSED):
+        return errors.InvalidArgumentError(message)  # a kernel, or inference, refused its inputs
     for theirs, ours in _ERRORS:
         if isinstance(error, theirs):
             return ours(message)
     return errors.InternalError(message)
+
+
+_REFUSED = ("while running", "[ShapeInferenceError]")
 
 
 def kernel_reason(message: str) -> str:

@@ -59,7 +59,7 @@ def reshape(sp_input: Any, shape: Any, name: str | None = None) -> SparseTensor:
     wanted = shape_argument(shape, "sparse.reshape")
     count = wanted.shape[0] if wanted.shape.rank == 1 else None
     if count is None:
-        raise ValueError(f"sparse.reshape needs a shape of known length; got {shape!r}.")
+        raise InvalidArgumentError(f"sparse.reshape needs a shape of known length; got {shape!r}.")
     total = product(positions.numbered(x.dense_shape, rank))
     wanted = positions.numbered(wanted, count)
     one, unknown = int64_constant(1), ox.Less(wanted, int64_constant(0))
@@ -113,7 +113,7 @@ def transpose(sp_input: Any, perm: Any = None, name: str | None = None) -> Spars
     if order is None or sorted(n % rank if -rank <= n < rank else n for n in order) != list(
         range(rank)
     ):
-        raise ValueError(f"perm must have each of the {rank} axes once; got {perm!r}.")
+        raise InvalidArgumentError(f"perm must have each of the {rank} axes once; got {perm!r}.")
     order = [n % rank for n in order]
     shape = ox.Gather(x.dense_shape, int64_constant(order), axis=0)
     turned = made(positions.columns(x.indices, order), x.values, shape)
@@ -140,7 +140,7 @@ def expand_dims(sp_input: Any, axis: Any = None, name: str | None = None) -> Spa
     rank = known_rank_of(x, "sparse.expand_dims")
     place = rank if axis is None else int(axis)
     if not -rank - 1 <= place <= rank:
-        raise ValueError(f"Dimension {axis} must be in [{-rank - 1}, {rank}] for {x!r}.")
+        raise InvalidArgumentError(f"Dimension {axis} must be in [{-rank - 1}, {rank}] for {x!r}.")
     place %= rank + 1
     zero = ox.Expand(int64_constant(0), ox.Concat(_count(x), int64_constant([1]), axis=0))
     axes = list(range(rank))
@@ -195,7 +195,7 @@ def concat(
     given = sp_inputs if isinstance(sp_inputs, list | tuple) else [sp_inputs]
     inputs = [require_sparse(x, "sparse.concat") for x in given]
     if not inputs:
-        raise ValueError("sparse.concat takes at least one SparseTensor; got none.")
+        raise InvalidArgumentError("sparse.concat takes at least one SparseTensor; got none.")
     if len(inputs) == 1:
         return inputs[0]
     place = _axis(inputs[0], axis, "SparseConcat")
@@ -309,7 +309,7 @@ def split(
     """
     for given, called in ((sp_input, "sp_input"), (num_split, "num_split"), (axis, "axis")):
         if given is None:
-            raise ValueError(f"{called} is required for sparse.split")
+            raise InvalidArgumentError(f"{called} is required for sparse.split")
     x = require_sparse(sp_input, "sparse.split")
     place, rank = _axis(x, axis, "SparseSplit"), known_rank_of(x, "SparseSplit")
     count = int(num_split)
@@ -358,7 +358,7 @@ def retain(sp_input: Any, to_retain: Any) -> SparseTensor:
     mask = convert_to_tensor(to_retain, dtypes.bool)
     have, given = x.values.shape, mask.shape
     if given.rank == 1 and given[0] is not None and have[0] not in (None, given[0]):
-        raise ValueError(f"Dimensions {have[0]} and {given[0]} are not compatible")
+        raise InvalidArgumentError(f"Dimensions {have[0]} and {given[0]} are not compatible")
     return positions.taken(x, positions.where_true(mask))
 
 
@@ -386,12 +386,12 @@ def reset_shape(sp_input: Any, new_shape: Any = None) -> SparseTensor:
         return made(x.indices, x.values, ox.Add(last, int64_constant(1)))
     shape = shape_argument(new_shape, "sparse.reset_shape")
     if shape.shape.rank == 1 and shape.shape[0] not in (None, rank):
-        raise ValueError(f"new_shape must have {rank} sizes; got {new_shape!r}.")
+        raise InvalidArgumentError(f"new_shape must have {rank} sizes; got {new_shape!r}.")
     fits = ox.GreaterOrEqual(shape, x.dense_shape)
     if not isinstance(fits, EagerTensor):
         shape = refused_unless(fits, shape, Refusal.SPARSE_RESET)
     elif not fits.view().all():
-        raise ValueError(
+        raise InvalidArgumentError(
             "Requested new_shape should have dimension sizes >= sp_input.shape.  Found new_shape "
             f"({_listed(_ints(shape))}), sp_input.shape ({_listed(_ints(x.dense_shape))})."
         )

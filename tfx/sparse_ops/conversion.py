@@ -8,6 +8,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -47,7 +48,7 @@ def from_dense(tensor: Any, name: str | None = None) -> SparseTensor:
     x = _tensor(tensor)
     indices = cast_to(where(not_equal(x, convert_to_tensor(nothing(x.dtype), x.dtype))), _INT64)
     if rank_of(x) is None:
-        raise ValueError(f"sparse.from_dense needs a tensor of known rank; got {x!r}.")
+        raise InvalidArgumentError(f"sparse.from_dense needs a tensor of known rank; got {x!r}.")
     return made(indices, gather_nd(x, indices), shape_vector(x))
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to
 from tfx.ops.common.python_ops import by_python
@@ -105,7 +106,7 @@ def _cross(inputs: Any, joint: Joint, kind: Any, op: str) -> SparseTensor:
     for x in inputs:
         rank = known_rank_of(x, "cross") if isinstance(x, SparseTensor) else x.shape.rank
         if rank != 2:
-            raise ValueError(f"{op} takes tensors of two axes; got {x!r}.")
+            raise InvalidArgumentError(f"{op} takes tensors of two axes; got {x!r}.")
         if isinstance(x, SparseTensor):
             parts += [x.indices, _crossable(x.values), x.dense_shape]
         else:

@@ -71,7 +71,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         indices = _same_places(indices, found[0], other)
     values = tensor(op(*inner, **named))
     if values.shape.rank == 0 or not values.shape[:1].is_compatible_with(found[0].values.shape[:1]):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"map_values: op must return as many values as there are entries; got shape "
             f"{values.shape} for {found[0].values.shape[0]} entries."
         )
@@ -274,7 +274,7 @@ def softmax(sp_input: Any, name: str | None = None) -> SparseTensor:
     x = positions.ordered(require_sparse(sp_input, "sparse.softmax"), "SparseSoftmax")
     rank = known_rank_of(x, "SparseSoftmax")
     if rank < 2 or not x.dtype.is_floating:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"sparse.softmax takes floating sparse tensors of two axes or more; got {x!r}."
         )
     outer = list(range(rank - 1))

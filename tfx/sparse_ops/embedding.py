@@ -66,7 +66,9 @@ def embedding_lookup_sparse(
 def _combiner(combiner: str | None) -> str:
     kind = "mean" if combiner is None else combiner
     if kind not in _COMBINERS:
-        raise ValueError(f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner}")
+        raise InvalidArgumentError(
+            f"combiner must be one of 'mean', 'sqrtn' or 'sum', got {combiner}"
+        )
     return kind
 
 
@@ -110,7 +112,7 @@ def _beside(vector: Tensor, x: Tensor) -> Tensor:
     """A vector with axes behind, to go along the first axis of a tensor."""
     rank = x.shape.rank
     if rank is None:
-        raise ValueError("embedding_lookup_sparse needs params of known rank.")
+        raise InvalidArgumentError("embedding_lookup_sparse needs params of known rank.")
     return ox.Unsqueeze(vector, int64_constant(list(range(1, rank)))) if rank > 1 else vector
 
 
@@ -153,7 +155,7 @@ def safe_embedding_lookup_sparse(
     if embedding_weights is None or (
         isinstance(embedding_weights, list | tuple) and not embedding_weights
     ):
-        raise ValueError(f"Missing embedding_weights {embedding_weights}.")
+        raise InvalidArgumentError(f"Missing embedding_weights {embedding_weights}.")
     kind = _combiner(combiner)
     ids, weights = _sparse(sparse_ids), None if sparse_weights is None else _sparse(sparse_weights)
     rank = known_rank_of(ids, "safe_embedding_lookup_sparse")

@@ -157,11 +157,13 @@ def bincount(
         ([[0, 1], [0, 2], [1, 0], [1, 5]], array([2, 1, 1, 2], dtype=int32))
     """
     if axis not in (None, 0, -1):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Unsupported value for argument axis={axis}. Only 0 and -1 are supported."
         )
     if binary_output and weights is not None:
-        raise ValueError("Arguments `binary_output` and `weights` are mutually exclusive.")
+        raise InvalidArgumentError(
+            "Arguments `binary_output` and `weights` are mutually exclusive."
+        )
     rows, numbers, count = _elements(values, axis == -1)
     each = None if weights is None else _elements(weights, axis == -1)[1]
     if maxlength is not None:

@@ -171,7 +171,7 @@ class SparseTensor:
         """
         wanted = as_shape(shape)
         if not wanted.is_compatible_with(self.shape):
-            raise ValueError(f"Shapes {self.shape} and {wanted} are incompatible")
+            raise InvalidArgumentError(f"Shapes {self.shape} and {wanted} are incompatible")
         merged = self.shape.merge_with(wanted)
         if isinstance(self._dense_shape, SymbolicTensor) and merged.rank is not None:
             self._dense_shape = stated(self._dense_shape, merged)
@@ -239,7 +239,7 @@ def _integers(value: Any, name: str) -> Tensor:
         return convert_to_tensor(value, dtypes.int64)
     found = convert_to_tensor(value)
     if found.dtype is not dtypes.int64:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Tensor conversion requested dtype int64 for {name} of a SparseTensor, which has "
             f"dtype {found.dtype.name}; use tfx.cast."
         )
@@ -249,13 +249,13 @@ def _integers(value: Any, name: str) -> Tensor:
 def _check(indices: TensorShape, values: TensorShape, dense_shape: TensorShape) -> None:
     for shape, rank in ((indices, 2), (values, 1), (dense_shape, 1)):
         if shape.rank not in (None, rank):
-            raise ValueError(f"Shape {shape} must have rank {rank}")
+            raise InvalidArgumentError(f"Shape {shape} must have rank {rank}")
     if indices.rank is None:
         return
     others = (values, dense_shape)
     for size, other in zip(indices, others, strict=True):
         if other.rank is not None and size is not None and other[0] not in (None, size):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"Dimensions {size} and {other[0]} are not compatible: a SparseTensor has indices "
                 "[n, rank], values [n] and dense_shape [rank]; got "
                 f"{indices}, {values} and {dense_shape}."

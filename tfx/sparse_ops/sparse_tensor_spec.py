@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from tfx.core import dtypes, first_use
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.nest_kinds import Kind
 from tfx.core.shapes import ShapeLike, TensorShape, as_shape
 from tfx.core.specs import TensorSpec, TypeSpec
@@ -93,7 +94,7 @@ class SparseTensorSpec(TypeSpec):
             ValueError: there is no such axis.
         """
         if self._shape.rank == 0:
-            raise ValueError(f"Unbatching is only supported for rank >= 1; got {self!r}.")
+            raise InvalidArgumentError(f"Unbatching is only supported for rank >= 1; got {self!r}.")
         shape = TensorShape(None) if self._shape.rank is None else self._shape[1:]
         return SparseTensorSpec(shape, self._dtype)
 

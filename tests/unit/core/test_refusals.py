@@ -46,6 +46,7 @@ NUMBERS = {
     "SEGMENT_IDS": 43,
     "SEGMENT_ROWS": 44,
     "COUNT": 45,
+    "DIAGONAL": 46,
 }
 
 
@@ -56,8 +57,9 @@ def test_numbers_never_change():
 
 @pytest.mark.parametrize("reason", Refusal)
 def test_found_by_what_the_runtime_says(reason):
-    text = f"The dimension with value less than -1, got {reason.dimension}"
-    assert refusal_in(text) is of_dimension(reason.dimension) is reason
+    for said in ("The dimension with value less than -1, got", "Invalid dimension value:"):
+        text = f"{said} {reason.dimension}"
+        assert refusal_in(text) is of_dimension(reason.dimension) is reason
     assert f"{reason.text} in {reason.op}" in str(reason)
 
 

@@ -515,3 +515,70 @@ def test_shapes_become_integers(wrap):
     with pytest.raises(TypeError, match=r"Allowed dtypes are tf\.int32 and tf\.int64"):
         convert(scalar, tf.float32)
     assert tf.constant(tf.TensorShape([2]), tf.float32).dtype is tf.float32
+
+
+class NoTensor:
+    """Of no use to any operation."""
+
+
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "traced"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        NoTensor(),
+        {"a": 1},
+        (x for x in [1, 2]),
+        tf.TensorSpec([2]),
+        np.array([1, 2], object),
+        np.array([None]),
+        tf.ragged.constant([[1], [2, 3]]),
+        tf.sparse.eye(2),
+    ],
+    ids=["object", "dict", "generator", "spec", "numbers", "none", "ragged", "sparse"],
+)
+def test_what_cannot_become_a_tensor(value, traced):
+    # TensorFlow 2.21 raises ValueError eagerly and TypeError in graphs for most of them.
+    def converted():
+        return tf.convert_to_tensor(value)
+
+    convert = tf.function(converted, autograph=False) if traced else converted
+    for error in (ValueError, TypeError, tf.errors.ConversionError):
+        with pytest.raises(error):
+            convert()
+
+
+# (objects, dtype, contents), as TensorFlow 2.21 answers
+@pytest.mark.parametrize(
+    ("objects", "dtype", "expected"),
+    [
+        ([1, 2.5], "float32", [1, 2.5]),
+        ([1.5, True], "int32", [1, 1]),
+        ([None, 1.0], "float32", [np.nan, 1]),
+        ([], "int32", []),
+        (["a", "b"], "float32", ValueError),
+        ([[1], [2, 3]], "int32", TypeError),
+        ([2**70], "int32", ValueError),
+    ],
+    ids=["floats", "integers", "none", "empty", "text", "lists", "large"],
+)
+def test_arrays_of_objects_with_a_dtype(objects, dtype, expected):
+    array = np.empty(len(objects), object)
+    array[:] = objects
+    if isinstance(expected, type):
+        with pytest.raises(expected):
+            tf.constant(array, dtype)
+        return
+    found = tf.constant(array, dtype)
+    assert found.dtype.name == dtype
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_arrays_of_numbers_beside_tensors():
+    np.testing.assert_array_equal(tf.constant([1.0, 2.0]) + np.array([1, 2], object), [2, 4])
+
+
+def test_shapes_that_no_constant_has():
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.constant(1, shape=[2**62, 4])
+    with pytest.raises(tf.errors.ResourceExhaustedError):
+        tf.constant(1, shape=[2**30, 2**30])

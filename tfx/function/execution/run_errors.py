@@ -38,7 +38,7 @@ _PATIENCE = 5.0
 
 # What comes from around the run, and not from a kernel.
 _UNCHANGED = (CancelledError, DeadlineExceededError, FailedPreconditionError)
-_NODE_NAME = re.compile(r"(?:Name:|node with name )'([^']+)'")
+_NODE_NAME = re.compile(r"(?:(?:Name:|node with name )'|Node \()([^')]+)['\)]")
 
 
 def translate_failure(

@@ -56,7 +56,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     if not isinstance(values, list | tuple):
         values = [values]
     if not values:
-        raise ValueError("concat needs at least one tensor; got an empty list.")
+        raise InvalidArgumentError("concat needs at least one tensor; got an empty list.")
     parts = common_tensors(values, "ConcatV2")
     if any(rank_of(x) == 0 for x in parts):
         raise InvalidArgumentError(
@@ -139,7 +139,9 @@ def parallel_stack(values: Any, name: str = "parallel_stack") -> Tensor:
         raise RuntimeError("tf.parallel_stack() is not compatible with eager execution.")
     parts = common_tensors(list(values), "ParallelConcat")
     if any(static_dims(x) is None for x in parts):
-        raise ValueError("parallel_stack needs tensors whose shapes are known; use tf.stack.")
+        raise InvalidArgumentError(
+            "parallel_stack needs tensors whose shapes are known; use tf.stack."
+        )
     return stack(parts)
 
 
@@ -190,7 +192,9 @@ def _check_stack(parts: Sequence[Tensor], axis: int) -> None:
     first = parts[0]
     rank = rank_of(first)
     if rank is not None and not -rank - 1 <= axis <= rank:
-        raise ValueError(f"Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})")
+        raise InvalidArgumentError(
+            f"Argument `axis` = {axis} not in range [{-rank - 1}, {rank + 1})"
+        )
     for i, part in enumerate(parts):
         if not part.shape.is_compatible_with(first.shape):
             raise InvalidArgumentError(
@@ -226,7 +230,9 @@ def unstack(
     shape = raw_shape(x)
     if shape is not None:
         if not -len(shape) <= axis < len(shape):
-            raise ValueError(f"Argument `axis` = {axis} not in range [{-len(shape)}, {len(shape)})")
+            raise InvalidArgumentError(
+                f"Argument `axis` = {axis} not in range [{-len(shape)}, {len(shape)})"
+            )
         dim = shape[axis]
         if num is None and isinstance(dim, int):
             num = dim
@@ -235,7 +241,7 @@ def unstack(
                 f"Input shape axis {axis} must equal {num}, got shape {describe(x)}", op="Unpack"
             )
     if num is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Cannot infer argument `num` from shape {x.shape}; pass num=, or give the dimension "
             "in the input_signature."
         )
@@ -294,14 +300,14 @@ def split(
         return list(_even_split(x, num_or_size_splits, place))
     sizes = shape_argument(num_or_size_splits, "SplitV")
     if is_tensor_like(num_or_size_splits) and rank_of(tensor(num_or_size_splits)) == 0:
-        raise ValueError(
+        raise InvalidArgumentError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
             f"Argument provided: {num_or_size_splits!r}; pass a Python int."
         )
     count = raw_shape(sizes)
     parts = count[0] if count is not None and isinstance(count[0], int) else num
     if parts is None:
-        raise ValueError(f"Cannot infer argument `num` from shape {sizes.shape}")
+        raise InvalidArgumentError(f"Cannot infer argument `num` from shape {sizes.shape}")
     if num is not None and num != parts:
         raise InvalidArgumentError(
             "size of the split_tensor must be 1-D and have the same elements as outputs got 1 -D "

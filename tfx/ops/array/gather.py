@@ -241,7 +241,7 @@ def gather_nd(
         array([2, 3], dtype=int32)
     """
     if bad_indices_policy not in ("", "DEFAULT", "ERROR"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"bad_indices_policy must be '', 'DEFAULT' or 'ERROR'; got {bad_indices_policy!r}."
         )
     x, where = tensor(params), integer_indices(indices, "GatherNd")
@@ -275,7 +275,7 @@ def gather_nd(
 def _static(number: Any) -> int:
     known = static_int(tensor(number))
     if known is None:
-        raise ValueError(f"batch_dims must be known while tracing; got {number!r}.")
+        raise InvalidArgumentError(f"batch_dims must be known while tracing; got {number!r}.")
     return known
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.dims import is_static
 from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current
@@ -117,7 +118,7 @@ def densified(slices: IndexedSlices) -> Tensor:
         ValueError: the slices do not know their dense shape.
     """
     if slices.dense_shape is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             "Tensor conversion requested for IndexedSlices for argument `value` without "
             f"dense_shape: {slices!r}. Give the shape: IndexedSlices(values, indices, dense_shape)."
         )
@@ -144,7 +145,7 @@ def convert_to_tensor_or_indexed_slices(
     if not isinstance(value, IndexedSlices):
         return convert_to_tensor(value, dtype, name=name)
     if dtype is not None and dtypes.as_dtype(dtype) is not value.dtype:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Tensor conversion requested dtype {dtypes.as_dtype(dtype).name} for {value!r} with "
             f"dtype {value.dtype.name}."
         )
@@ -160,7 +161,7 @@ def _to_tensor(
     value: IndexedSlices, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
 ) -> Tensor:
     if dtype is not None and value.dtype is not dtype:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Incompatible tensor conversion requested to `dtype` {dtype.name} for IndexedSlices "
             f"({value!r}) with dtype {value.dtype.name}. Use tfx.cast to change the dtype."
         )

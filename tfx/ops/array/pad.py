@@ -66,7 +66,7 @@ def pad(
     x, amounts = _tensor(tensor), integers(paddings, dtypes.int32)
     kind = mode.upper()
     if kind not in _MODES:
-        raise ValueError(
+        raise InvalidArgumentError(
             'Value of argument `mode` expected to be one of "CONSTANT", "REFLECT", or "SYMMETRIC". '
             f"Received `mode` = {mode}"
         )

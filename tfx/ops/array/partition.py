@@ -17,6 +17,7 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.array.scatter import scatter_nd
 from tfx.ops.array.unique import bincount
 from tfx.ops.common.arguments import (
+    INT64_MAX,
     cast_to,
     integers,
     require_dtype,
@@ -28,8 +29,9 @@ from tfx.ops.common.shapes import (
     common_tensors,
     concat_shape,
     filled,
-    known_rank,
     movable,
+    product,
+    rank_of,
     raw_shape,
     reshape_to,
     shape_vector,
@@ -44,7 +46,7 @@ def check_count(num_partitions: Any) -> None:
         ValueError: it is no integer above 0.
     """
     if not isinstance(num_partitions, int) or num_partitions < 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             "num_partitions of DynamicPartition must be an integer above 0; got "
             f"{num_partitions!r}."
         )
@@ -77,9 +79,8 @@ def dynamic_partition(
     check_count(num_partitions)
     x, numbers = tensor(data), integers(partitions, dtypes.int32)
     require_dtype(numbers, numbers.dtype in (dtypes.int32, dtypes.int64), op, "int32 or int64")
-    rank = known_rank(numbers, op)
-    lead, have = raw_shape(numbers), raw_shape(x)
-    assert lead is not None
+    x, numbers, rank = _by_rows(x, numbers)
+    have = raw_shape(x)
     if have is not None and not numbers.shape.is_compatible_with(x.shape[:rank]):
         raise InvalidArgumentError(
             f"data.shape must start with partitions.shape; got {x.shape} and {numbers.shape}.",
@@ -101,6 +102,17 @@ def dynamic_partition(
     rows = reshape_to(movable(x), concat_shape(int64_constant([-1]), shape_vector(x, rank)))
     chosen = [ox.Equal(flat, scalar_like(i, flat)) for i in range(num_partitions)]
     return [cast_to(ox.Compress(rows, here, axis=0), x.dtype) for here in chosen]
+
+
+def _by_rows(x: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor, int]:
+    """Data and numbers of its rows, and how many axes these have: a single one if it is unknown."""
+    rank = rank_of(numbers)
+    if rank is not None:
+        return x, numbers, rank
+    lead = shape_vector(numbers)
+    tail = ox.Slice(shape_vector(x), ox.Shape(lead), int64_constant([INT64_MAX]))
+    rows = ox.Reshape(x, ox.Concat(product(lead), tail, axis=0), allowzero=1)
+    return rows, ox.Reshape(numbers, int64_constant([-1])), 1
 
 
 def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
@@ -128,7 +140,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     rows: list[Tensor] = []
     for where, part in zip(places, parts, strict=True):
         require_dtype(where, where.dtype in (dtypes.int32, dtypes.int64), op, "int32 indices")
-        rank = known_rank(where, op)
+        part, where, rank = _by_rows(part, where)
         if not where.shape.is_compatible_with(part.shape[:rank]):
             raise InvalidArgumentError(
                 f"{op}: data.shape must start with indices.shape; got {part.shape} and "

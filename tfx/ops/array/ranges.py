@@ -210,7 +210,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     """
     first = tensor(start)
     if is_tensor_like(stop) and tensor(stop).dtype is not first.dtype:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"stop: Tensor conversion requested dtype {first.dtype.name} for Tensor with dtype "
             f"{tensor(stop).dtype.name}: {stop!r}"
         )
@@ -227,7 +227,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     axis = required_int(axis, "axis of linspace")
     place = axis + rank + 1 if axis < 0 else axis
     if not 0 <= place <= rank:
-        raise ValueError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")
+        raise InvalidArgumentError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")
     one = int64_constant(1)
     count = ox.Reshape(as_vector(counted(num, "num", "LinSpace")), int64_constant([]))
     # The end gets stop itself, not what steps add up to; a single number is start.

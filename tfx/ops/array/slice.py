@@ -182,7 +182,7 @@ def strided_slice(
                [4, 6]], dtype=int32)
     """
     if var is not None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"strided_slice takes no var; got {var!r}. Use Variable.scatter_nd_update."
         )
     x = tensor(input_)

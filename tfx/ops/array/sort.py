@@ -94,7 +94,7 @@ def argsort(
 
 def _ordered(values: Any, axis: int, direction: str) -> tuple[Tensor, ...]:
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(
+        raise InvalidArgumentError(
             "Argument `direction` should be one of ASCENDING, DESCENDING. Received: "
             f"direction={direction}"
         )
@@ -319,7 +319,7 @@ def searchsorted(
         array([0, 1, 3], dtype=int32)
     """
     if side not in ("left", "right"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Argument `side` must be either 'right' or 'left'. Received: `side` = '{side}'."
         )
     kind = dtype_or(out_type, dtypes.int32)

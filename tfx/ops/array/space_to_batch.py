@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core import dtypes
-from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -18,6 +18,7 @@ from tfx.ops.array.concat import stack, unstack
 from tfx.ops.array.creation import zeros, zeros_like
 from tfx.ops.array.pad import pad
 from tfx.ops.common.arguments import INT64_MAX, cast_to, static_int, static_ints, tensor
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import (
     concat_shape,
     describe,
@@ -100,10 +101,10 @@ def depth_to_space(
 
 def _image(input: Any, block_size: int, data_format: str) -> Tensor:
     if data_format not in ("NHWC", "NCHW"):
-        raise ValueError(f"data_format must be 'NHWC' or 'NCHW'; got {data_format!r}.")
-    x = tensor(input)
+        raise InvalidArgumentError(f"data_format must be 'NHWC' or 'NCHW'; got {data_format!r}.")
+    x = of_rank(tensor(input), 4)
     if block_size < 2:
-        raise DTypeMismatchError(
+        raise InvalidArgumentError(
             f"Value for attr 'block_size' of {block_size} must be at least minimum 2"
         )
     if known_rank(x, "space_to_depth and depth_to_space") != 4:

@@ -134,7 +134,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
     if count == (1,):
         return _evenly(x, as_vector(counted(repeats, "repeats", "Repeat")), place)
     if shape is not None and count is not None and not _agree(shape[place], count[0]):
-        raise ValueError(f"Dimensions {shape[place]} and {count[0]} are not compatible")
+        raise InvalidArgumentError(f"Dimensions {shape[place]} and {count[0]} are not compatible")
     if count is None or not isinstance(count[0], int):
         times = ox.Expand(times, dimension(x, place))  # there may be one for all
     return ox.Gather(x, repeated_places(times), axis=place)
@@ -187,7 +187,7 @@ def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[T
                [5, 5, 5]], dtype=int32)
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Argument `indexing` parameter must be either 'xy' or 'ij', got '{indexing}'"
         )
     count = len(args)
@@ -237,7 +237,7 @@ def sequence_mask(
     else:
         limit = as_int64_shape(tensor(maxlen))
         if rank_of(limit) not in (0, None):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"Argument `maxlen` must be scalar for sequence_mask; got shape {describe(limit)}."
             )
         known_limit = static_int(limit)

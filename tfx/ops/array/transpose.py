@@ -314,7 +314,7 @@ def reverse_sequence(
     """
     x, lengths = tensor(input), cast_to(tensor(seq_lengths), dtypes.int64)
     if seq_axis is None:
-        raise ValueError("reverse_sequence needs seq_axis; got None.")
+        raise InvalidArgumentError("reverse_sequence needs seq_axis; got None.")
     rank = known_rank(x, "reverse_sequence")
     time = single_axis(seq_axis, x, "ReverseSequence")
     batch = single_axis(batch_axis or 0, x, "ReverseSequence")

@@ -184,11 +184,11 @@ def bincount(
         array([0, 2, 0, 1], dtype=int32)
     """
     if axis not in (None, 0, -1):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Unsupported value for argument axis={axis}. Only 0 and -1 are currently supported."
         )
     if binary_output and weights is not None:
-        raise ValueError(
+        raise InvalidArgumentError(
             "Arguments `binary_output` and `weights` are mutually exclusive. Please specify only "
             "one."
         )

@@ -66,7 +66,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
                [1, 1]])
     """
     if (x is None) != (y is None):
-        raise ValueError("x and y must both be non-None or both be None.")
+        raise InvalidArgumentError("x and y must both be non-None or both be None.")
     if x is None:
         return _coordinates(as_tensor(condition))
     chosen = convert_to_tensor(condition, dtypes.bool)
@@ -131,9 +131,9 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
     x, chosen = as_tensor(tensor), as_tensor(mask)
     rank = rank_of(chosen)
     if rank == 0:
-        raise ValueError(f"mask cannot be scalar; got {mask!r}.")
+        raise InvalidArgumentError(f"mask cannot be scalar; got {mask!r}.")
     if rank is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             "Number of mask dimensions must be specified, even if some dimensions are None. E.g. "
             f"shape=[None] is ok, but shape=None is not; got {mask!r}."
         )
@@ -144,7 +144,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
         return around.unfolded(kept, shape_vector(kept, 1, 2))
     start = 0 if axis is None else static_int(as_tensor(axis))
     if start is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"axis must be known while tracing where the mask has more than one; got {axis!r}."
         )
     depth = rank_of(x)

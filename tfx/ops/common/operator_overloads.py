@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfx.core.errors import DTypeMismatchError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.tracebacks import cover
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
@@ -156,7 +156,7 @@ def _identity(self: Any) -> Any:
 
 def _round(self: Any, digits: int | None = None) -> Any:
     if digits:
-        raise ValueError(f"round() of a tensor takes no digits; got {digits}.")
+        raise InvalidArgumentError(f"round() of a tensor takes no digits; got {digits}.")
     return ox.Round(tensor(self))
 
 

@@ -52,7 +52,7 @@ def known_rank(x: Tensor, op: str) -> int:
     """The number of dimensions of an argument that must have a known one."""
     rank = rank_of(x)
     if rank is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{op} needs a tensor of known rank while a function is traced; got {x!r}. Give the "
             "number of dimensions in the input_signature, or call set_shape([None, ...])."
         )
@@ -185,7 +185,7 @@ def shape_argument(shape: Any, op: str) -> Tensor:
         if type(dim) is int:
             items.append(dim)
         elif dim is None:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"The shape {list(shape)} given to {op} has a dimension of None; use -1 for one "
                 "that follows from the others, or tfx.shape(x)[i] for a dynamic one."
             )

@@ -60,7 +60,7 @@ def Assert(  # noqa: N802
     """
     checked = tensor(condition)
     if checked.shape.num_elements() not in (None, 1):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"The condition of tf.Assert must be a scalar; got the shape {checked.shape}. Reduce "
             "it with tfx.reduce_all."
         )

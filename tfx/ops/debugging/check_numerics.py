@@ -70,7 +70,9 @@ def disable_check_numerics() -> None:
 def _outside(what: str) -> Any:
     context = current()
     if context.graph is not None:
-        raise ValueError(f"{what} inside of a tf.function would come too late: call it outside.")
+        raise InvalidArgumentError(
+            f"{what} inside of a tf.function would come too late: call it outside."
+        )
     return context
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes, nest
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.log import LOGGER
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.host_call import host_call
@@ -97,7 +98,7 @@ def _writer(stream: Any) -> Callable[[str], Any]:
         return lambda text: LOGGER.log(level, "%s", text.removesuffix("\n"))
     if isinstance(stream, str) and stream.startswith("file://"):
         return lambda text: _append(Path(stream.removeprefix("file://")), text)
-    raise ValueError(
+    raise InvalidArgumentError(
         f"Unsupported output stream, logging level, or file: {stream!r}. Supported streams are "
         "sys.stdout, sys.stderr, logging.info, logging.warning, logging.error. A file needs to be "
         "in the form of 'file://<filepath>'."

@@ -109,12 +109,12 @@ def assert_same_float_dtype(
             wanted = x.dtype
         if x.dtype is not wanted:
             other = "" if x is given[0] else f" as {given[0]}"
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{x}, type={x.dtype!r}, must be of the same type ({wanted!r}){other}."
             )
     result = dtypes.float32 if wanted is None else wanted
     if not result.is_floating:
-        raise ValueError(f"Expected floating point type, got {result!r}.")
+        raise InvalidArgumentError(f"Expected floating point type, got {result!r}.")
     return result
 
 
@@ -205,7 +205,7 @@ def _check(
         if check(shapes, [_static_int(n) for n in numbers]):
             return
     except _WrongShape as e:
-        raise ValueError(str(e)) from None
+        raise InvalidArgumentError(str(e)) from None
     source = user_frame()
 
     def run(given: Sequence[EagerTensor]) -> None:
@@ -256,7 +256,7 @@ def _rank_argument(rank: Any) -> Tensor:
     given = _tensor(rank)
     _require_type(given, dtypes.int32, None)
     if given.shape.rank != 0:
-        raise ValueError("Rank must be a scalar.")
+        raise InvalidArgumentError("Rank must be a scalar.")
     return given
 
 
@@ -317,14 +317,14 @@ class _ShapeRule:
         self._prefix = prefix
         text = self._text(tuple(tensor.shape) if tensor.shape.rank is not None else None)
         if not hasattr(wanted, "__iter__") and not hasattr(wanted, "__getitem__"):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{prefix}{text}.  Specified shape must be an iterable.  Got: {wanted!r}"
             )
         sizes = list(wanted)
         self._open = bool(sizes) and any(sizes[0] is s or sizes[0] == s for s in _ANY_DIMS)
         self.sizes = sizes[1:] if self._open else sizes
         if any(d is Ellipsis or d == "*" for d in self.sizes):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{prefix}{text}: `...` or `*` for a variable number of unspecified dimensions is "
                 f"only allowed as the first entry; got {wanted!r}."
             )

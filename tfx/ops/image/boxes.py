@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
@@ -20,6 +21,7 @@ from tfx.ops.array.reshape import reshape
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import as_int64, cast_to, static_ints, tensor
 from tfx.ops.common.counts import counted
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.comparison import equal
 
@@ -59,17 +61,19 @@ def crop_and_resize(
         array([0., 2., 6., 8.], dtype=float32)
     """
     if method not in _METHODS:
-        raise ValueError(f"method must be 'bilinear' or 'nearest'; got {method!r}.")
-    x = cast_to(tensor(image), dtypes.float32)
-    places = cast_to(tensor(boxes), dtypes.float32)
+        raise InvalidArgumentError(f"method must be 'bilinear' or 'nearest'; got {method!r}.")
+    x = of_rank(cast_to(tensor(image), dtypes.float32), 4)
+    places = of_rank(cast_to(tensor(boxes), dtypes.float32), 2)
     if x.shape.rank != 4 or places.shape.rank != 2:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"image must be [batch, height, width, channels] and boxes [n, 4]; got shapes "
             f"{x.shape} and {places.shape}."
         )
     size = static_ints(as_int64(crop_size))
     if size is None or len(size) != 2 or min(size) < 1:
-        raise ValueError(f"crop_size must be two positive integers known now; got {crop_size!r}.")
+        raise InvalidArgumentError(
+            f"crop_size must be two positive integers known now; got {crop_size!r}."
+        )
     sides = ox.Shape(x, start=1, end=3)
     top, left, bottom, right = unstack(places, 4, axis=1)
     height, width = [gather(sides, i) for i in (0, 1)]
@@ -324,9 +328,10 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
                [9., 0., 9.],
                [9., 9., 9.]], dtype=float32)
     """
-    x, places = tensor(images), cast_to(tensor(boxes), dtypes.float32)
+    x = of_rank(tensor(images), 4)
+    places = of_rank(cast_to(tensor(boxes), dtypes.float32), 3)
     if x.shape.rank != 4 or places.shape.rank != 3:
-        raise ValueError(
+        raise InvalidArgumentError(
             "images must be [batch, height, width, channels] and boxes [batch, n, 4]; got shapes "
             f"{x.shape} and {places.shape}."
         )
@@ -359,7 +364,7 @@ def _palette(x: Tensor, colors: Any) -> Tensor:
         return cast_to(given, x.dtype)
     depth = x.shape[-1]
     if depth is None or depth > 4:
-        raise ValueError(f"colors are needed for images of shape {x.shape}.")
+        raise InvalidArgumentError(f"colors are needed for images of shape {x.shape}.")
     some = np.array(_COLOURS)[:, :depth]
     if depth == 1:
         some[:, 0] = 1.0

@@ -12,6 +12,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant, convert_to_tensor
 from tfx.framework.tensor import EagerTensor, Tensor
@@ -136,7 +137,7 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     x, kind = _as_float(image)
     power = _like(gamma, x)
     if isinstance(power, EagerTensor) and bool((power.view() < 0).any()):
-        raise ValueError(f"Gamma should be a non-negative real number; got {gamma!r}.")
+        raise InvalidArgumentError(f"Gamma should be a non-negative real number; got {gamma!r}.")
     return convert_image_dtype(_like(gain, x) * x**power, kind, saturate=True)
 
 
@@ -180,7 +181,7 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     x, kind = _as_float(image)
     turn = _like(delta, x)
     if isinstance(turn, EagerTensor) and bool((np.abs(turn.view()) > 1).any()):
-        raise ValueError(f"delta must be in the interval [-1, 1]; got {delta!r}.")
+        raise InvalidArgumentError(f"delta must be in the interval [-1, 1]; got {delta!r}.")
     hue, _, high = unstack(rgb_to_hsv(x), 3, axis=-1)
     # The largest and the smallest channel are handed on as they are: through the saturation they
     # would be rounded, and of small integers another number be left.
@@ -299,7 +300,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     """
     x = tensor(images)
     if x.shape.rank is not None and x.shape[-1] not in (1, None):
-        raise ValueError(f"A grayscale image must have one channel; got shape {x.shape}.")
+        raise InvalidArgumentError(f"A grayscale image must have one channel; got shape {x.shape}.")
     return concat([x, x, x], -1)
 
 

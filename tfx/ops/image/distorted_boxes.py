@@ -115,7 +115,7 @@ def _sampled(
 ) -> tuple[Tensor, Tensor, Tensor]:
     size, boxes = tensor(image_size), _boxes(bounding_boxes, bool(use_image))
     if attempts < 1:
-        raise ValueError(f"max_attempts must be at least 1; got {attempts}.")
+        raise InvalidArgumentError(f"max_attempts must be at least 1; got {attempts}.")
     if not size.dtype.is_integer:
         raise DTypeMismatchError(f"image_size must be integers; got {size.dtype.name}.")
     if size.shape.as_list() != [3]:
@@ -150,7 +150,9 @@ def _sampled(
 def _range(name: str, given: Sequence[float]) -> tuple[float, float]:
     low, high = (float(x) for x in given)
     if not 0 < low <= high:
-        raise ValueError(f"{name} must be two numbers above 0, the larger one last; got {given!r}.")
+        raise InvalidArgumentError(
+            f"{name} must be two numbers above 0, the larger one last; got {given!r}."
+        )
     return low, high
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
@@ -33,7 +35,7 @@ def as_image(image: Any) -> tuple[Tensor, int]:
     """
     x = tensor(image)
     if x.shape.rank not in (3, 4):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"'image' (shape {x.shape}) must have either 3 or 4 dimensions: [height, width, "
             "channels], or a batch of them."
         )
@@ -148,7 +150,9 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
     x, top = as_image(image)
     part = float(central_fraction)
     if not 0.0 < part <= 1.0:
-        raise ValueError(f"central_fraction must be within (0, 1]; got {central_fraction!r}.")
+        raise InvalidArgumentError(
+            f"central_fraction must be within (0, 1]; got {central_fraction!r}."
+        )
     if part == 1.0:
         return x
     if None in x.shape[top : top + 2].as_list():
@@ -170,7 +174,7 @@ def known_sides(x: Tensor, top: int) -> list[int]:
     """Height and width of images, which must be known now."""
     found = x.shape[top : top + 2].as_list()
     if None in found:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"The height and width of the image must be known while a function is traced; got "
             f"shape {x.shape}. Give them in the input_signature, or call set_shape."
         )
@@ -239,7 +243,7 @@ def crop_to_bounding_box(
     sides = x.shape[top : top + 2].as_list()
     for what, start, size, side in zip(("height", "width"), starts, sizes, sides, strict=True):
         if start < 0 or size <= 0 or (side is not None and start + size > side):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{what} must be >= target + offset, offset >= 0 and target > 0; got offset {start}"
                 f" and target {size} for an image of shape {x.shape}."
             )
@@ -280,7 +284,7 @@ def pad_to_bounding_box(
     sides = known_sides(x, top)
     behind = [t - o - s for t, o, s in zip(targets, front, sides, strict=True)]
     if min(behind) < 0 or min(front) < 0:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"target must be >= side + offset and offset >= 0; got offsets {front} and target "
             f"{targets} for an image of shape {x.shape}."
         )
@@ -307,7 +311,7 @@ def resize_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -
     x, top = as_image(of_rank(tensor(image), 3))
     late_targets, targets = _pair(target_height, target_width)
     if targets is not None and min(targets) < 1:
-        raise ValueError(f"target_height and target_width must be > 0; got {targets}.")
+        raise InvalidArgumentError(f"target_height and target_width must be > 0; got {targets}.")
     if targets is None or None in x.shape[top : top + 2].as_list():
         return _late_crop_or_pad(x, top, late_targets)
     sides = known_sides(x, top)
@@ -347,10 +351,14 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     x = tensor(value)
     wanted = static_ints(cast_to(tensor(size), dtypes.int64))
     if wanted is None or len(wanted) != (x.shape.rank or len(wanted)):
-        raise ValueError(f"size must name each axis of {x.shape} and be known now; got {size!r}.")
+        raise InvalidArgumentError(
+            f"size must name each axis of {x.shape} and be known now; got {size!r}."
+        )
     for have, part in zip(x.shape.as_list(), wanted, strict=True):
         if have is not None and part > have:
-            raise ValueError(f"Need value.shape >= size, got {x.shape.as_list()} and {wanted}.")
+            raise InvalidArgumentError(
+                f"Need value.shape >= size, got {x.shape.as_list()} and {wanted}."
+            )
     room = ox.Shape(x) - int64_constant(wanted) + int64_constant([1] * len(wanted))
     chance = uniform([len(wanted)], dtype=dtypes.float64, seed=seed)
     starts = cast_to(ox.Floor(chance * cast_to(room, dtypes.float64)), dtypes.int64)
@@ -359,6 +367,18 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
     if hasattr(part_of, "set_shape"):
         part_of.set_shape(wanted)
     return part_of
+
+
+def _along_sides(given: Any, name: str) -> list[int]:
+    """The two numbers for rows and columns of four, of which the outer ones are 1."""
+    numbers = [operator.index(n) for n in given]
+    if len(numbers) != 4 or numbers[0] != 1 or numbers[3] != 1 or min(numbers) < 1:
+        raise InvalidArgumentError(
+            f"{name} of extract_patches must be [1, rows, columns, 1] with numbers above 0; got "
+            f"{given!r}.",
+            op="ExtractImagePatches",
+        )
+    return numbers[1:3]
 
 
 def extract_patches(
@@ -388,12 +408,15 @@ def extract_patches(
     """
     x, top = as_image(images)
     if top != 1:
-        raise ValueError(f"extract_patches takes [batch, height, width, channels]; got {x.shape}.")
+        raise InvalidArgumentError(
+            f"extract_patches takes [batch, height, width, channels]; got {x.shape}."
+        )
     if padding not in ("SAME", "VALID"):
-        raise ValueError(f"padding must be 'SAME' or 'VALID'; got {padding!r}.")
+        raise InvalidArgumentError(f"padding must be 'SAME' or 'VALID'; got {padding!r}.")
     around, indices = [], []
-    for axis, side in enumerate(known_sides(x, 1), start=1):
-        size, stride, rate = int(sizes[axis]), int(strides[axis]), int(rates[axis])
+    given = {"sizes": sizes, "strides": strides, "rates": rates}
+    steps = zip(*(_along_sides(value, name) for name, value in given.items()), strict=True)
+    for side, (size, stride, rate) in zip(known_sides(x, 1), steps, strict=True):
         reach = (size - 1) * rate + 1
         count = -(-side // stride) if padding == "SAME" else (side - reach) // stride + 1
         missing = max((count - 1) * stride + reach - side, 0) if padding == "SAME" else 0
@@ -408,7 +431,9 @@ def extract_patches(
     depth = len(indices[0][0] if indices[0] else []) * len(indices[1][0] if indices[1] else [])
     channels = x.shape[-1]
     if channels is None:
-        raise ValueError(f"extract_patches needs a known number of channels; got {x.shape}.")
+        raise InvalidArgumentError(
+            f"extract_patches needs a known number of channels; got {x.shape}."
+        )
     made = ox.Reshape(found, int64_constant([*shape, depth * channels]))
     batch = x.shape[0]
     if batch is not None and hasattr(made, "set_shape"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import as_int64, tensor
 from tfx.ops.common.python_ops import by_python
@@ -81,8 +82,10 @@ def stateless_random_jpeg_quality(
 
 def _check(low: int, high: int) -> None:
     if not 0 <= low <= 100 or not 0 <= high <= 100:
-        raise ValueError(f"jpeg encoding range must be between 0 and 100; got {low} and {high}.")
+        raise InvalidArgumentError(
+            f"jpeg encoding range must be between 0 and 100; got {low} and {high}."
+        )
     if low >= high:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"min_jpeg_quality must be less than max_jpeg_quality; got {low} and {high}."
         )

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
@@ -44,7 +45,7 @@ def image_gradients(image: Any) -> tuple[Tensor, Tensor]:
     """
     x = tensor(image)
     if x.shape.rank != 4:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"image_gradients expects a 4D tensor [batch_size, h, w, d], not {x.shape}."
         )
     dy, dx = x[:, 1:] - x[:, :-1], x[:, :, 1:] - x[:, :, :-1]
@@ -70,7 +71,7 @@ def sobel_edges(image: Any) -> Tensor:
     """
     x = tensor(image)
     if x.shape.rank != 4:
-        raise ValueError(f"sobel_edges expects [batch_size, h, w, d], not {x.shape}.")
+        raise InvalidArgumentError(f"sobel_edges expects [batch_size, h, w, d], not {x.shape}.")
     wide = pad(x, [[0, 0], [1, 1], [1, 1], [0, 0]], mode="REFLECT")
     two = scalar_like(2, x)
 
@@ -104,7 +105,9 @@ def total_variation(images: Any, name: str | None = None) -> Tensor:
     """
     x = tensor(images)
     if x.shape.rank not in (3, 4):
-        raise ValueError(f"'images' must be either 3 or 4-dimensional; got shape {x.shape}.")
+        raise InvalidArgumentError(
+            f"'images' must be either 3 or 4-dimensional; got shape {x.shape}."
+        )
     down = x[..., 1:, :, :] - x[..., :-1, :, :]
     right = x[..., 1:, :] - x[..., :-1, :]
     axes = [-3, -2, -1]
@@ -138,7 +141,7 @@ def _compared(a: Any, b: Any, max_val: Any) -> tuple[Tensor, Tensor, Tensor]:
     """Both images in float32, and the range of their pixels."""
     x, y = tensor(a), tensor(b)
     if not x.shape.is_compatible_with(y.shape):
-        raise ValueError(f"Shapes {x.shape} and {y.shape} are incompatible.")
+        raise InvalidArgumentError(f"Shapes {x.shape} and {y.shape} are incompatible.")
     peak = convert_image_dtype(tensor(max_val, x.dtype), dtypes.float32)
     return (
         convert_image_dtype(x, dtypes.float32),
@@ -224,7 +227,9 @@ def ssim_multiscale(
         array([1., 1.], dtype=float32)
     """
     if not power_factors:
-        raise ValueError("ssim_multiscale needs the weight of at least one scale; got none.")
+        raise InvalidArgumentError(
+            "ssim_multiscale needs the weight of at least one scale; got none."
+        )
     x, y, peak = _compared(img1, img2, max_val)
     lead = ox.Shape(x, end=-3)
     scales = []
@@ -253,13 +258,13 @@ def _images(op: str, x: Tensor, y: Tensor, filter_size: int) -> tuple[Tensor, Te
     """Both as one batch of images, of known size."""
     sides = x.shape[-3:-1].as_list()
     if any(s is not None and s < filter_size for s in sides):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{op} needs images of at least {filter_size} by {filter_size} (filter_size); got "
             f"shape {x.shape}."
         )
     flat = [-1, *x.shape[-3:].as_list()]
     if None in flat[1:]:
-        raise ValueError(f"{op} needs images of known size; got {x.shape}.")
+        raise InvalidArgumentError(f"{op} needs images of known size; got {x.shape}.")
     shape = constant(flat, dtypes.int64)
     return ox.Reshape(x, shape), ox.Reshape(y, shape)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.image.color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from tfx.ops.random.random import stateless_uniform, uniform
@@ -96,10 +97,12 @@ def stateless_random_hue(image: Any, max_delta: float, seed: Any) -> Tensor:
 def _around(max_delta: float, most: float) -> tuple[float, float]:
     if not 0 <= max_delta <= most:
         limit = f" and <= {most}" if most <= 1 else ""
-        raise ValueError(f"max_delta must be >= 0{limit}; got {max_delta!r}.")
+        raise InvalidArgumentError(f"max_delta must be >= 0{limit}; got {max_delta!r}.")
     return -float(max_delta), float(max_delta)
 
 
 def _check(lower: float, upper: float) -> None:
     if not 0 <= lower < upper:
-        raise ValueError(f"Expected 0 <= lower < upper; got lower={lower!r} and upper={upper!r}.")
+        raise InvalidArgumentError(
+            f"Expected 0 <= lower < upper; got lower={lower!r} and upper={upper!r}."
+        )

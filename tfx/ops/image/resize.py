@@ -68,7 +68,7 @@ def resize(
     try:
         how = ResizeMethod(method)
     except ValueError:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Resize method is not implemented: {method!r}; expected one of "
             f"{', '.join(repr(str(m)) for m in ResizeMethod)}."
         ) from None
@@ -76,7 +76,7 @@ def resize(
     if preserve_aspect_ratio:
         targets = sides_within(x, top, targets)
     if targets is None and not _plain(how, antialias):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"'size' must be known now for {method!r} with antialias={antialias}; got {size!r}."
         )
     if x.shape[top : top + 2].as_list() == targets:
@@ -95,7 +95,7 @@ def target_size(size: Any) -> tuple[Tensor, list[int] | None]:
     """
     given = tensor(size)
     if not (given.dtype.is_integer and given.shape.is_compatible_with([2])):
-        raise ValueError(f"'size' must be two integers, height and width; got {size!r}.")
+        raise InvalidArgumentError(f"'size' must be two integers, height and width; got {size!r}.")
     given = cast_to(given, dtypes.int64)
     return given, static_ints(given)
 
@@ -103,7 +103,7 @@ def target_size(size: Any) -> tuple[Tensor, list[int] | None]:
 def sides_within(x: Tensor, top: int, targets: list[int] | None) -> list[int]:
     """The largest height and width within ``targets`` with the ratio of the images ``x``."""
     if targets is None:
-        raise ValueError("preserve_aspect_ratio needs a size that is known now.")
+        raise InvalidArgumentError("preserve_aspect_ratio needs a size that is known now.")
     sides = known_sides(x, top)
     _refuse_empty(sides)
     scale = min(target / side for target, side in zip(targets, sides, strict=True))

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import embed, int64_constant
 from tfx.framework.tensor import Tensor
@@ -49,7 +50,7 @@ def resize_with_pad(
     x = tensor(image)
     target = static_ints(as_int64([target_height, target_width]))
     if x.shape.rank not in (3, 4) or target is None or min(target) < 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             "resize_with_pad needs images [height, width, channels] (or a batch) and a target of "
             f"at least 1; got {x.shape} and {[target_height, target_width]}."
         )
@@ -122,10 +123,14 @@ def stateless_random_crop(value: Any, size: Any, seed: Any, name: str | None = N
     x = tensor(value)
     wanted = static_ints(as_int64(size))
     if wanted is None or len(wanted) != (x.shape.rank or len(wanted)):
-        raise ValueError(f"size must name each axis of {x.shape} and be known now; got {size!r}.")
+        raise InvalidArgumentError(
+            f"size must name each axis of {x.shape} and be known now; got {size!r}."
+        )
     for have, part in zip(x.shape.as_list(), wanted, strict=True):
         if have is not None and part > have:
-            raise ValueError(f"Need value.shape >= size, got {x.shape.as_list()} and {wanted}.")
+            raise InvalidArgumentError(
+                f"Need value.shape >= size, got {x.shape.as_list()} and {wanted}."
+            )
     room = ox.Shape(x) - int64_constant(wanted) + int64_constant([1] * len(wanted))
     chance = stateless_uniform([len(wanted)], seed, dtype=dtypes.float64)
     starts = cast_to(ox.Floor(chance * cast_to(room, dtypes.float64)), dtypes.int64)

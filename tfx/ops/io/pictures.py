@@ -13,6 +13,7 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import as_int64, static_ints, tensor
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.image.color import convert_image_dtype
 from tfx.ops.io.png import decoded_png
@@ -24,6 +25,11 @@ _FORMATS = {b"\xff\xd8\xff": "JPEG", b"GIF8": "GIF", b"BM": "BMP"}
 # The numbers of channels that can be asked for.
 _CHANNELS = {"JPEG": (0, 1, 3), "GIF": (0, 3), "BMP": (0, 3, 4)}
 _PNG = b"\x89PNG"
+
+
+def _contents(contents: Any) -> Tensor:
+    """The bytes of a file: of a tensor of unknown rank it is taken that it holds one."""
+    return of_rank(tensor(contents), 0)
 
 
 def decode_image(
@@ -147,7 +153,7 @@ def decode_and_crop_jpeg(
     """
     wanted = _jpeg_channels(channels, ratio)
     kind = "io.decode_and_crop_jpeg"
-    x, window = one_text(contents, kind, "use map_fn"), as_int64(crop_window)
+    x, window = one_text(_contents(contents), kind, "use map_fn"), as_int64(crop_window)
     if window.shape.as_list() != [4]:
         raise InvalidArgumentError(
             f"crop_window must be [y, x, height, width]; got shape {window.shape}."
@@ -240,7 +246,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
         >>> bool(tf.io.is_jpeg(b"GIF89a"))
         False
     """
-    x = one_text(contents, "IsJpeg", "use map_fn")
+    x = one_text(_contents(contents), "IsJpeg", "use map_fn")
     outputs = [(dtypes.bool, ())]
     return by_python(
         "io.is_jpeg", lambda data: [np.array(data.item()[:3] == b"\xff\xd8\xff")], [x], outputs
@@ -272,7 +278,7 @@ def extract_jpeg_shape(
     kind = dtypes.as_dtype(output_type)
     if kind not in (dtypes.int32, dtypes.int64):
         raise TypeError(f"output_type must be int32 or int64; got {kind.name}.")
-    x = one_text(contents, "ExtractJpegShape", "use map_fn")
+    x = one_text(_contents(contents), "ExtractJpegShape", "use map_fn")
 
     def sides(data: Any) -> list[Any]:
         return [np.array(_jpeg_shape(data.item()), kind.as_numpy_dtype)]
@@ -395,7 +401,7 @@ def _by_python(
     shape: tuple[int | None, ...] | None,
     dtype: dtypes.DType = dtypes.uint8,
 ) -> Tensor:
-    x = one_text(contents, kind, "use map_fn")
+    x = one_text(_contents(contents), kind, "use map_fn")
     return by_python(kind, lambda data: [decode(data.item())], [x], [(dtype, shape)])[0]
 
 

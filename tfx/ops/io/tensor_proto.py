@@ -159,7 +159,7 @@ def _parsed(data: bytes, kind: DType) -> Any:
 def _dim(data: bytes) -> int:
     size = next((v for f, v in _fields(data) if f == 1 and isinstance(v, int)), 0)
     if size >= 1 << 63:
-        raise ValueError("a dimension is negative")
+        raise InvalidArgumentError("a dimension is negative")
     return size
 
 
@@ -187,7 +187,7 @@ def _filled(
     numpy_dtype = np.dtype(kind.as_numpy_dtype)
     if contents is not None:
         if len(contents) != count * numpy_dtype.itemsize:
-            raise ValueError(f"{len(contents)} bytes for {count} elements of {kind.name}")
+            raise InvalidArgumentError(f"{len(contents)} bytes for {count} elements of {kind.name}")
         return np.frombuffer(contents, numpy_dtype).reshape(shape)
     if kind.name in ("float16", "bfloat16", "float8_e5m2", "float8_e4m3fn"):  # their bits
         bits = np.array(numbers, np.uint16).astype(f"u{numpy_dtype.itemsize}")
@@ -199,11 +199,11 @@ def _filled(
 
 def _completed(found: Any, count: int, default: Any) -> Any:
     if len(found) > count:
-        raise ValueError(f"{len(found)} elements for a shape of {count}")
+        raise InvalidArgumentError(f"{len(found)} elements for a shape of {count}")
     if len(found) == count:
         return found
     if count > 1 << 28:
-        raise ValueError(f"{count} elements of which the message has {len(found)}")
+        raise InvalidArgumentError(f"{count} elements of which the message has {len(found)}")
     whole = np.full(count, found[-1] if len(found) else default, found.dtype)
     whole[: len(found)] = found
     return whole

@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
+from tfx.framework.guards import refused_unless
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.arguments import as_int64, same_dtype, static_int, static_ints, tensor
@@ -25,6 +27,7 @@ from tfx.ops.common.shapes import (
     dimension,
     known_rank,
     product,
+    rank_of,
     raw_shape,
     reshape_to,
     shape_vector,
@@ -38,7 +41,7 @@ _ALIGNMENTS = ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT")
 
 def _diagonals(k: Any, align: str, op: str) -> tuple[int, int]:
     if align not in _ALIGNMENTS:
-        raise ValueError(f"align of {op} must be one of {_ALIGNMENTS}; got {align!r}.")
+        raise InvalidArgumentError(f"align of {op} must be one of {_ALIGNMENTS}; got {align!r}.")
     known = static_ints(as_int64(k))
     if known is None or not 1 <= len(known) <= 2:
         raise InvalidArgumentError(
@@ -377,7 +380,7 @@ def tensor_diag(diagonal: Any, name: str | None = None) -> Tensor:
                [0, 2]], dtype=int32)
     """
     x = tensor(diagonal)
-    if known_rank(x, "tensor_diag") < 1:
+    if rank_of(x) == 0:
         raise InvalidArgumentError("Input must be at least rank 1, got 0 in tensor_diag.")
     shape = shape_vector(x)
     flat = reshape_to(x, product(shape))
@@ -393,7 +396,12 @@ def tensor_diag_part(input: Any, name: str | None = None) -> Tensor:
         array([1, 4], dtype=int32)
     """
     x = tensor(input)
-    rank = known_rank(x, "tensor_diag_part")
+    rank = rank_of(x)
+    if rank is None:
+        both = ox.Split(shape_vector(x), axis=0, num_outputs=2, outputs=2)
+        halves = refused_unless(ox.Equal(*both), both[0], Refusal.DIAGONAL)
+        size = product(halves)
+        return reshape_to(diag_part(reshape_to(x, concat_shape(size, size))), halves)
     if rank % 2 or rank == 0:
         raise InvalidArgumentError(f"input must have even and non-zero rank, input rank is {rank}")
     half = shape_vector(x, 0, rank // 2)

@@ -67,7 +67,9 @@ def einsum(equation: str, *inputs: Any, **kwargs: Any) -> Tensor:
             "takes optimize and name."
         )
     if optimize not in _OPTIMIZE:
-        raise ValueError(f"optimize of einsum must be one of {_OPTIMIZE}; got {optimize!r}.")
+        raise InvalidArgumentError(
+            f"optimize of einsum must be one of {_OPTIMIZE}; got {optimize!r}."
+        )
     tensors = common_tensors(inputs, "Einsum")
     labels, result = _parse(equation, tensors)
     _check_sizes(equation, tensors, labels)
@@ -134,14 +136,14 @@ def _parse(equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[Label]],
     """Labels of every input and of the result; ``...`` becomes numbers counted from the right."""
     text = equation.replace(" ", "")
     if not _EQUATION.match(text) or ".." in text.replace("...", ""):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Invalid einsum equation {equation!r}: expected letters, commas, '...' and at most "
             "one '->', such as 'ij,jk->ik'."
         )
     left, arrow, right = text.partition("->")
     terms = left.split(",")
     if len(terms) != len(tensors):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Got {len(tensors)} arguments for einsum equation {equation!r}, expecting "
             f"{len(terms)}."
         )
@@ -152,16 +154,18 @@ def _parse(equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[Label]],
         letters = left.replace(".", "").replace(",", "")
         return labels, [*dots, *(c for c in sorted(set(letters)) if letters.count(c) == 1)]
     if right.count("...") > 1 or len(set(right.replace(".", ""))) < len(right.replace(".", "")):
-        raise ValueError(f"Invalid einsum equation {equation!r}: the result repeats a label.")
+        raise InvalidArgumentError(
+            f"Invalid einsum equation {equation!r}: the result repeats a label."
+        )
     head, dotted, tail = right.partition("...")
     if extra and not dotted:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Invalid einsum equation {equation!r}: the result must have '...' because an input "
             "has it."
         )
     unknown = set(head + tail) - set(left)
     if unknown:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Invalid einsum equation {equation!r}: the result's labels {sorted(unknown)} are in "
             "no input."
         )
@@ -170,7 +174,9 @@ def _parse(equation: str, tensors: Sequence[Tensor]) -> tuple[list[list[Label]],
 
 def _expand(term: str, x: Tensor, index: int, equation: str) -> list[Label]:
     if term.count("...") > 1 or "." in term.replace("...", ""):
-        raise ValueError(f"Invalid einsum equation {equation!r}: at most one '...' in each input.")
+        raise InvalidArgumentError(
+            f"Invalid einsum equation {equation!r}: at most one '...' in each input."
+        )
     head, dotted, tail = term.partition("...")
     letters = len(head) + len(tail)
     if not dotted:
@@ -274,7 +280,7 @@ def _tensordot_late(x: Tensor, y: Tensor, axes: Any) -> Tensor:
     plain = _plain_axes(axes)
     if isinstance(plain, int):
         if plain < 0:
-            raise ValueError(f"`axes` must not be negative; got {axes}.")
+            raise InvalidArgumentError(f"`axes` must not be negative; got {axes}.")
         count = plain
     else:
         first, second = _axis_lists(plain)
@@ -308,12 +314,12 @@ def _plain_axes(axes: Any) -> Any:
 
 def _axis_lists(axes: Any) -> tuple[list[int], list[int]]:
     if len(axes) != 2:
-        raise ValueError(f"`axes` must be an integer or have length 2; got {axes!r}.")
+        raise InvalidArgumentError(f"`axes` must be an integer or have length 2; got {axes!r}.")
     first, second = (
         [int(i) for i in (p if isinstance(p, Sequence | np.ndarray) else [p])] for p in axes
     )
     if len(first) != len(second):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Different number of contraction axes `a` and `b`, {len(first)} != {len(second)}."
         )
     return first, second
@@ -323,7 +329,7 @@ def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[in
     axes = _plain_axes(axes)
     if isinstance(axes, int):
         if not 0 <= axes <= min(rank_a, rank_b):
-            raise ValueError(
+            raise InvalidArgumentError(
                 "`axes` must not be negative or larger than the number of dimensions of either "
                 f"tensor ({rank_a} and {rank_b}); got {axes}."
             )
@@ -331,7 +337,7 @@ def _axis_pairs(axes: Any, rank_a: int, rank_b: int) -> tuple[list[int], list[in
     first, second = _axis_lists(axes)
     for items, rank in ((first, rank_a), (second, rank_b)):
         if any(not -rank <= i < rank for i in items):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"`axes` {axes!r} are out of range for tensors of rank {rank_a} and {rank_b}."
             )
     return [i % rank_a for i in first], [j % rank_b for j in second]

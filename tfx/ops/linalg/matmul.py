@@ -83,9 +83,13 @@ def matmul(
                [39]], dtype=int32)
     """
     if transpose_a and adjoint_a:
-        raise ValueError("Only one of `transpose_a` and `adjoint_a` can be True; got both.")
+        raise InvalidArgumentError(
+            "Only one of `transpose_a` and `adjoint_a` can be True; got both."
+        )
     if transpose_b and adjoint_b:
-        raise ValueError("Only one of `transpose_b` and `adjoint_b` can be True; got both.")
+        raise InvalidArgumentError(
+            "Only one of `transpose_b` and `adjoint_b` can be True; got both."
+        )
     if output_type is None:
         x, y = same_dtype(a, b, "MatMul")
     else:
@@ -186,7 +190,7 @@ def matrix_transpose(a: Any, name: str | None = None, conjugate: bool = False) -
     """
     x = tensor(a)
     if x.shape.rank is not None and x.shape.rank < 2:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Argument `a` should be a (batch) matrix with rank >= 2. Received shape {x.shape}."
         )
     return swap_last_two(conjugates(x) if conjugate else x)

@@ -399,7 +399,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
     """
     items = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
     if not items:
-        raise ValueError(
+        raise InvalidArgumentError(
             "Inputs must be an iterable of at least one Tensor with the same dtype and shape."
         )
     tensors = [tensor(x) for x in items]

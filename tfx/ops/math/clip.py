@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
@@ -63,7 +64,7 @@ def clip_by_value(
         return ox.Clip(x, low, high)
     bounded = maximum(minimum(x, high), low)
     if not x.shape.is_compatible_with(bounded.shape):
-        raise ValueError(f"Shapes {x.shape} and {bounded.shape} are incompatible")
+        raise InvalidArgumentError(f"Shapes {x.shape} and {bounded.shape} are incompatible")
     return bounded
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core.dtypes import DTypeLike
-from tfx.core.errors import DTypeMismatchError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices, slices_like
@@ -38,7 +38,7 @@ def polyval(coeffs: list[Any], x: Any, name: str | None = None) -> Tensor:
         np.float32(11.0)
     """
     if not isinstance(coeffs, list):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Argument coeffs must be list type. Received type {type(coeffs)}: {coeffs!r}."
         )
     x = tensor(x)
@@ -74,7 +74,7 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
         return slices_like(x, scalar_mul(scalar, x.values))
     x, factor = same_dtype(x, scalar, "Mul")
     if factor.shape.rank not in (None, 0):
-        raise ValueError(f"Only scalar multiply works, got shape {factor.shape}")
+        raise InvalidArgumentError(f"Only scalar multiply works, got shape {factor.shape}")
     return multiply(factor, x)
 
 
@@ -101,7 +101,7 @@ def accumulate_n(
         np.int32(3)
     """
     if not isinstance(inputs, list | tuple) or not inputs:
-        raise ValueError(
+        raise InvalidArgumentError(
             "inputs must be a list of at least one Tensor with the same dtype and shape; got "
             f"{inputs!r}."
         )

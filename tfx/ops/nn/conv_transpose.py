@@ -118,7 +118,7 @@ def conv_transpose(
     w = tensor(filters)
     rank = w.shape.rank
     if rank not in (3, 4, 5):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"`filters` of conv_transpose must have rank 3, 4 or 5; got shape {w.shape}."
         )
     return _transposed(

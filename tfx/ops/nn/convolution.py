@@ -120,7 +120,7 @@ def convolution(
     w = tensor(filters)
     rank = w.shape.rank
     if rank not in (3, 4, 5):
-        raise ValueError(
+        raise InvalidArgumentError(
             "`filters` of convolution must have rank 3, 4 or 5 (1 to 3 spatial axes); got shape "
             f"{w.shape}."
         )
@@ -317,7 +317,7 @@ def separable_conv2d(
     """
     point = tensor(pointwise_filter)
     if not point.shape.is_compatible_with([1, 1, None, None]):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"pointwise_filter of separable_conv2d must have shape [1, 1, in, out]; got "
             f"{point.shape}."
         )
@@ -347,7 +347,7 @@ def bias_add(
     x, b = same_dtype(value, bias, "BiasAdd")
     first = data_format is not None and data_format.startswith("NC")
     if not first and data_format is not None and not data_format.startswith("N"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"`data_format` of bias_add must be 'N...C' or 'NC...'; got {data_format!r}."
         )
     if b.shape.rank not in (None, 1):

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
@@ -98,13 +99,13 @@ class _Sampler:
 def _dropout(source: Source, x: Any, rate: Any, noise_shape: Any) -> Tensor:
     y = tensor(x)
     if not y.dtype.is_floating:
-        raise ValueError(
+        raise InvalidArgumentError(
             "`x.dtype` must be a floating point tensor as `x` will be scaled. Received: "
             f"x_dtype={y.dtype!r}"
         )
     if not is_tensor_like(rate):
         if not 0 <= rate < 1:
-            raise ValueError(
+            raise InvalidArgumentError(
                 "`rate` must be a scalar tensor or a float in the range [0, 1). Received: "
                 f"rate={rate}"
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat
 from tfx.ops.array.gather import gather
@@ -39,7 +40,7 @@ def embedding_lookup(
         TensorShape([3, 2])
     """
     if params is None or (isinstance(params, list | tuple) and not params):
-        raise ValueError(f"params must be specified; got {params!r}.")
+        raise InvalidArgumentError(f"params must be specified; got {params!r}.")
     pieces = isinstance(params, list | tuple) and all(_is_table(p) for p in params)
     table = (
         concat(list(params), 0)
@@ -53,7 +54,7 @@ def embedding_lookup(
     lead = where.shape.rank
     rank = rows.shape.rank
     if lead is None or rank is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             "embedding_lookup with max_norm needs params and ids of known rank; got "
             f"{table.shape} and {ids!r}."
         )

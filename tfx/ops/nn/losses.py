@@ -116,16 +116,16 @@ def sparse_softmax_cross_entropy_with_logits(
 def _check_labels(classes: Tensor, scores: Tensor, op: str) -> None:
     have, want = classes.shape, scores.shape
     if want.rank == 0:
-        raise ValueError("`logits` cannot be a scalar; expected a last axis of classes.")
+        raise InvalidArgumentError("`logits` cannot be a scalar; expected a last axis of classes.")
     if have.rank is not None and want.rank is not None:
         if have.rank != want.rank - 1:
-            raise ValueError(
+            raise InvalidArgumentError(
                 "`labels.shape.rank` must equal `logits.shape.rank - 1`. Received: "
                 f"labels.shape={have} of rank {have.rank} and logits.shape={want} of rank "
                 f"{want.rank}"
             )
         if not have.is_compatible_with(want[:-1]):
-            raise ValueError(
+            raise InvalidArgumentError(
                 "`labels.shape` must equal `logits.shape` except for the last dimension. Received: "
                 f"labels.shape={have} and logits.shape={want}"
             )
@@ -192,7 +192,9 @@ def weighted_cross_entropy_with_logits(
         array([1.3862944], dtype=float32)
     """
     if pos_weight is None:
-        raise ValueError("weighted_cross_entropy_with_logits needs `pos_weight`; got None.")
+        raise InvalidArgumentError(
+            "weighted_cross_entropy_with_logits needs `pos_weight`; got None."
+        )
     chances, x = _probabilities(labels, logits, "weighted_cross_entropy_with_logits")
     weight = add(scalar_like(1, x), multiply(subtract(pos_weight, scalar_like(1, x)), chances))
     # log(1 + exp(-x)) = log(1 + exp(-|x|)) + max(-x, 0)
@@ -204,11 +206,11 @@ def weighted_cross_entropy_with_logits(
 
 def _probabilities(labels: Any, logits: Any, op: str) -> tuple[Tensor, Tensor]:
     if labels is None or logits is None:
-        raise ValueError(f"Both labels and logits must be provided to {op}.")
+        raise InvalidArgumentError(f"Both labels and logits must be provided to {op}.")
     x, chances = same_dtype(logits, labels, op)
     require_dtype(x, x.dtype.is_floating, op, "a floating dtype")
     if not x.shape.is_compatible_with(chances.shape):
-        raise ValueError(
+        raise InvalidArgumentError(
             "`logits` and `labels` must have the same shape, received "
             f"({x.shape} vs {chances.shape})."
         )

@@ -13,6 +13,7 @@ from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.array.concat import stack
 from tfx.ops.array.transpose import reverse
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import dimension
 from tfx.ops.math.elementwise import negative
 
@@ -53,7 +54,9 @@ def dilation2d(
     """
     op = "Dilation2D"
     if data_format != "NHWC":
-        raise ValueError(f"`data_format` values other than NHWC are not supported: {data_format!r}")
+        raise InvalidArgumentError(
+            f"`data_format` values other than NHWC are not supported: {data_format!r}"
+        )
     x, w = same_dtype(input, filters, op)
     require_dtype(x, x.dtype.is_floating, op, "a floating dtype")
     if x.shape.rank != 4 or w.shape.rank != 3 or not w.shape[:2].is_fully_defined():
@@ -126,7 +129,7 @@ def extract_volume_patches(
         TensorShape([1, 2, 2, 2, 16])
     """
     op = "ExtractVolumePatches"
-    x = tensor(input)
+    x = of_rank(tensor(input), 5)
     if x.shape.rank != 5:
         raise InvalidArgumentError(
             f"{op} takes [batch, planes, rows, columns, channels]; got {x.shape}.", op=op
@@ -156,7 +159,7 @@ def _windows(
         op: For messages.
     """
     if padding not in ("SAME", "VALID"):
-        raise ValueError(f"padding of {op} must be 'SAME' or 'VALID'; got {padding!r}.")
+        raise InvalidArgumentError(f"padding of {op} must be 'SAME' or 'VALID'; got {padding!r}.")
     axes = range(1, len(sizes) + 1)
     steps = [int(strides[a]) for a in axes]
     apart = [int(rates[a]) for a in axes]

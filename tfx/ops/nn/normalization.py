@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed
 from tfx.framework.tensor import Tensor
@@ -281,7 +282,7 @@ def local_response_normalization(
     x = floating_tensor(input, "LRN")
     channels = x.shape[-1] if x.shape.rank == 4 else None
     if channels is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"local_response_normalization takes a 4-D tensor with static channels; got {x.shape}."
         )
     # The sum over neighbours is a product with a band of ones.

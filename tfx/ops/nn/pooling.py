@@ -155,7 +155,9 @@ def pool(
     """
     kinds = {"MAX": "MaxPool", "AVG": "AveragePool"}
     if pooling_type not in kinds:
-        raise ValueError(f"pooling_type of pool must be 'MAX' or 'AVG'; got {pooling_type!r}.")
+        raise InvalidArgumentError(
+            f"pooling_type of pool must be 'MAX' or 'AVG'; got {pooling_type!r}."
+        )
     steps = 1 if strides is None else strides
     return _pool(
         input, window_shape, steps, padding, data_format, dilations, len(window_shape),
@@ -190,7 +192,7 @@ def max_pool_with_argmax(
     """
     op = "MaxPoolWithArgmax"
     if data_format != "NHWC":
-        raise ValueError(f"`data_format` of {op} must be 'NHWC'; got {data_format!r}.")
+        raise InvalidArgumentError(f"`data_format` of {op} must be 'NHWC'; got {data_format!r}.")
     layout = Layout.parse(data_format, 2, op)
     given = tensor(input).dtype
     x = _poolable(tensor(input))

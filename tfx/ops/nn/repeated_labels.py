@@ -12,6 +12,7 @@ from tfx.framework.tensor import Tensor
 from tfx.ops.array.scatter import scatter_nd
 from tfx.ops.array.tile import sequence_mask
 from tfx.ops.common.arguments import cast_to, tensor
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import concat_shape, dimension
 from tfx.ops.math.reduction import reduce_sum
 
@@ -39,7 +40,7 @@ def collapse_repeated(
         >>> found.numpy().tolist(), lengths.numpy().tolist()
         ([[1, 2], [3, 0]], [2, 1])
     """
-    x = tensor(labels)
+    x = of_rank(tensor(labels), 2)
     if x.shape.rank != 2:
         raise InvalidArgumentError(
             f"collapse_repeated takes labels [batch, longest]; got shape {x.shape}."

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
@@ -121,7 +122,7 @@ def _sampled_logits(
     x = tensor(inputs)
     right = cast_to(tensor(labels), dtypes.int64)
     if right.shape.rank != 2 or right.shape[1] not in (num_true, None):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"labels must be [batch, num_true] with num_true={num_true}; got shape {right.shape}."
         )
     if sampled_values is None:

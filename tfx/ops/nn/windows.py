@@ -15,10 +15,17 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.graph.formulas.windows import Pads
-from tfx.ops.common.arguments import cast_to
+from tfx.ops.common.arguments import (
+    cast_to,
+    is_tensor_like,
+    static_ints,
+    tensor,
+    whole_numbers,
+)
 
 _FORMATS = {
     1: ("NWC", "NCW"),
@@ -48,7 +55,7 @@ class Layout:
         """
         last, first = _FORMATS[axes]
         if data_format not in (None, last, first):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"`data_format` of {op} must be {last!r} or {first!r}; got {data_format!r}."
             )
         return cls(axes, data_format == first)
@@ -76,24 +83,30 @@ class Layout:
         Raises:
             ValueError: another count, numbers below 1, or steps along batch or channels.
         """
-        given = value if isinstance(value, Sequence | np.ndarray) else [value]
+        given: Any = value if isinstance(value, Sequence | np.ndarray) else [value]
+        if is_tensor_like(value):
+            given = static_ints(whole_numbers(tensor(value)))
+        if given is None:
+            raise InvalidArgumentError(
+                f"{name} of {op} must be known while a function is traced; got {value!r}."
+            )
         items = [int(v) for v in given]
         if len(items) == 1:
             items *= self.axes
         elif len(items) == self.axes + 2:
             outer = items[:2] if self.channels_first else [items[0], items[-1]]
             if outer != [1, 1]:
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"{name} of {op} in the batch and channel dimensions must be 1; got {value!r}."
                 )
             items = self.spatial(items)
         elif len(items) != self.axes:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{name} of {op} should be of length 1, {self.axes} or {self.axes + 2}; got "
                 f"{value!r}."
             )
         if min(items) < 1:
-            raise ValueError(f"{name} of {op} must be positive; got {value!r}.")
+            raise InvalidArgumentError(f"{name} of {op} must be positive; got {value!r}.")
         return tuple(items)
 
     def padding(self, padding: Any, op: str) -> str | Pads:
@@ -104,20 +117,20 @@ class Layout:
         """
         if isinstance(padding, str):
             if padding.upper() not in ("SAME", "VALID"):
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"`padding` of {op} must be 'SAME', 'VALID' or a list of pairs; got "
                     f"{padding!r}."
                 )
             return padding.upper()
         pairs = [tuple(int(v) for v in pair) for pair in padding]
         if len(pairs) != self.axes + 2 or any(len(p) != 2 or min(p) < 0 for p in pairs):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"An explicit `padding` of {op} has a pair of non-negative numbers for each of the "
                 f"{self.axes + 2} axes; got {padding!r}."
             )
         outer = pairs[:2] if self.channels_first else [pairs[0], pairs[-1]]
         if any(any(p) for p in outer):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"`padding` of {op} in the batch and channel dimensions must be 0; got {padding!r}."
             )
         return tuple((p[0], p[1]) for p in self.spatial(pairs))

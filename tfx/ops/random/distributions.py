@@ -85,7 +85,7 @@ def accepted(dtype: DTypeLike, among: Sequence[DType], op: str) -> DType:
     kind = dtypes.as_dtype(dtype)
     if kind not in among:
         names = ", ".join(d.name for d in among)
-        raise ValueError(
+        raise InvalidArgumentError(
             f"Argument `dtype` got invalid value {kind.name} in {op}. Accepted dtypes are {names}."
         )
     return kind
@@ -157,9 +157,11 @@ def _uniform_integers(source: Source, shape: Any, minval: Any, maxval: Any, kind
     if minval is None and maxval is None:
         return source.draw(samplers.full_range, _size(shape), dtype=kind)
     if maxval is None:
-        raise ValueError(f"Must specify maxval for integer dtype {kind.name}")
+        raise InvalidArgumentError(f"Must specify maxval for integer dtype {kind.name}")
     if minval is None:
-        raise ValueError(f"Must specify minval for integer dtype {kind.name} where maxval is given")
+        raise InvalidArgumentError(
+            f"Must specify minval for integer dtype {kind.name} where maxval is given"
+        )
     low, high = convert_to_tensor(minval, kind), convert_to_tensor(maxval, kind)
     if isinstance(low, EagerTensor) and isinstance(high, EagerTensor):
         a, b = low.view(), high.view()

@@ -8,6 +8,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, embed, int64_constant
 from tfx.framework.rules import no_gradient
@@ -109,7 +110,7 @@ def uniform(
     """
     kind = dtypes.as_dtype(dtype)
     if kind.is_integer and maxval is None:
-        raise ValueError(f"Must specify maxval for integer dtype {kind.name}")
+        raise InvalidArgumentError(f"Must specify maxval for integer dtype {kind.name}")
     return distributions.uniform(generator_for(seed, "uniform", kind), shape, minval, maxval, kind)
 
 

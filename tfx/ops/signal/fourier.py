@@ -353,7 +353,7 @@ def _to_real(op: str, value: Any, fft_length: Any, count: int) -> Tensor:
 def _real_tensor(value: Any) -> Tensor:
     x = convert_to_tensor(value, dtype_hint=dtypes.float32)
     if x.dtype not in (dtypes.float32, dtypes.float64):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"RFFT requires tf.float32 or tf.float64 inputs, got: {x!r}. Use tfx.cast, or "
             "tfx.signal.fft for complex numbers."
         )
@@ -363,7 +363,7 @@ def _real_tensor(value: Any) -> Tensor:
 def _complex_tensor(value: Any, op: str) -> Tensor:
     z = convert_to_tensor(value, dtype_hint=dtypes.complex64)
     if not z.dtype.is_complex:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{op} requires tf.complex64 or tf.complex128 inputs, got: {z!r}. Use tfx.cast."
         )
     return z
@@ -372,7 +372,7 @@ def _complex_tensor(value: Any, op: str) -> Tensor:
 def _require_rank(x: Tensor, count: int) -> None:
     rank = rank_of(x)
     if rank is not None and rank < count:
-        raise ValueError(f"Shape {x.shape} must have rank at least {count}")
+        raise InvalidArgumentError(f"Shape {x.shape} must have rank at least {count}")
 
 
 class _Batch:
@@ -431,7 +431,7 @@ def _places(op: str, x: Tensor, axes: Any) -> list[int]:
     """The axes as numbers from 0 on."""
     rank = rank_of(x)
     if rank is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{op} needs a tensor of known rank while a function is traced; got {x!r}. Give the "
             "number of dimensions in the input_signature, or call set_shape([None, ...])."
         )
@@ -453,7 +453,7 @@ def _factor(
     if norm in (None, "backward"):
         return None
     if norm not in ("ortho", "forward"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{what} takes the norm 'backward', 'ortho' or 'forward', or None; got {norm!r}."
         )
     if all(isinstance(n, int) for n in lengths):

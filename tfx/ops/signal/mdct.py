@@ -15,6 +15,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat, split
@@ -113,7 +114,7 @@ def _scaled_i0(x: Any) -> Any:
 def _length(value: Any) -> int:
     found = static_int(tensor(value))
     if found is None or found < 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"window_length must be an integer above 0 that is known now; got {value!r}."
         )
     return found
@@ -123,7 +124,9 @@ def _beta(value: Any) -> float:
     try:
         return float(value)
     except TypeError as error:
-        raise ValueError(f"beta must be a number that is known now; got {value!r}.") from error
+        raise InvalidArgumentError(
+            f"beta must be a number that is known now; got {value!r}."
+        ) from error
 
 
 def mdct(
@@ -163,7 +166,7 @@ def mdct(
     x = _signal(signals, 1, "mdct", norm)
     length = static_int(tensor(frame_length))
     if length is None or length < 1 or length % 4:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"The frame length must be a multiple of 4 that is known now; got {frame_length!r}."
         )
     windowed = _weighted(frame(x, length, length // 2, pad_end), window_fn, length)
@@ -202,7 +205,7 @@ def inverse_mdct(
     x = _signal(mdcts, 2, "inverse_mdct", norm)
     half = x.shape[-1]
     if half is None or half < 2 or half % 2:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"inverse_mdct takes [..., frames, half_length] of known, even half_length; got "
             f"{x.shape}."
         )
@@ -218,11 +221,15 @@ def inverse_mdct(
 def _signal(value: Any, rank: int, what: str, norm: str | None) -> Tensor:
     x = tensor(value)
     if not x.dtype.is_floating:
-        raise ValueError(f"dtype must be a floating point type; {what} got {x.dtype.name}.")
+        raise InvalidArgumentError(
+            f"dtype must be a floating point type; {what} got {x.dtype.name}."
+        )
     if known_rank(x, what) < rank:
-        raise ValueError(f"Shape {x.shape} must have rank at least {rank} for {what}.")
+        raise InvalidArgumentError(f"Shape {x.shape} must have rank at least {rank} for {what}.")
     if norm not in (None, "ortho"):
-        raise ValueError(f"Unknown normalization. Expected None or 'ortho', got: {norm!r}.")
+        raise InvalidArgumentError(
+            f"Unknown normalization. Expected None or 'ortho', got: {norm!r}."
+        )
     return x
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfx.core.dtypes import DTypeLike
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -59,7 +60,7 @@ def stft(
     """
     x = tensor(signals)
     if rank_of(x) == 0:
-        raise ValueError(f"Shape {x.shape} must have rank at least 1")
+        raise InvalidArgumentError(f"Shape {x.shape} must have rank at least 1")
     length = _scalar("frame_length", frame_length)
     step = _scalar("frame_step", frame_step)
     frames = frame(x, length, step, pad_end=pad_end)
@@ -105,7 +106,7 @@ def inverse_stft(
     z = tensor(stfts)
     rank = rank_of(z)
     if rank is not None and rank < 2:
-        raise ValueError(f"Shape {z.shape} must have rank at least 2")
+        raise InvalidArgumentError(f"Shape {z.shape} must have rank at least 2")
     length = _scalar("frame_length", frame_length)
     step = _scalar("frame_step", frame_step)
     size = _transform_length(length, fft_length)
@@ -167,10 +168,12 @@ def _scalar(what: str, value: Any) -> int:
     """A number of samples."""
     given = tensor(value)
     if given.shape.rank not in (None, 0):
-        raise ValueError(f"{what}: Shape {given.shape} must have rank 0")
+        raise InvalidArgumentError(f"{what}: Shape {given.shape} must have rank 0")
     found = static_int(given) if given.dtype.is_integer else None
     if found is None or found < 1:
-        raise ValueError(f"{what} must be an integer above 0 that is known now; got {value!r}.")
+        raise InvalidArgumentError(
+            f"{what} must be an integer above 0 that is known now; got {value!r}."
+        )
     return found
 
 

@@ -109,7 +109,9 @@ def _late_places(frames: Tensor, length: int, step: int) -> Tensor:
 def _count(what: str, value: Any) -> int:
     found = static_int(tensor(value))
     if found is None or found < 1:
-        raise ValueError(f"{what} must be an integer above 0 that is known now; got {value!r}.")
+        raise InvalidArgumentError(
+            f"{what} must be an integer above 0 that is known now; got {value!r}."
+        )
     return found
 
 
@@ -136,7 +138,7 @@ def overlap_and_add(signal: Any, frame_step: Any, name: str | None = None) -> Te
     step = _count("frame_step", frame_step)
     rank = known_rank(x, "overlap_and_add")
     if rank < 2 or x.shape[-1] is None:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"overlap_and_add takes [..., frames, frame_length] of a known length; got {x.shape}."
         )
     length = int(x.shape[-1])
@@ -227,7 +229,7 @@ def window_tensor(values: Any, dtype: DTypeLike) -> Tensor:
     """The values of a window as a tensor of a floating dtype."""
     kind = dtypes.as_dtype(dtype)
     if not kind.is_floating:
-        raise ValueError(f"dtype must be a floating point type; got {kind.name}.")
+        raise InvalidArgumentError(f"dtype must be a floating point type; got {kind.name}.")
     return constant(values, kind)
 
 
@@ -298,15 +300,17 @@ def _cosine(signal: Any, kind: int, n: int | None, axis: int, norm: str | None) 
     x = tensor(signal)
     require_dtype(x, x.dtype.is_floating, "dct", "a floating dtype")
     if axis != -1 or kind not in (1, 2, 3, 4) or norm not in (None, "ortho"):
-        raise ValueError(
+        raise InvalidArgumentError(
             "dct takes axis=-1, type 1 to 4 and norm None or 'ortho'; got "
             f"axis={axis}, type={kind}, norm={norm!r}."
         )
     if kind == 1 and norm == "ortho":
-        raise ValueError("Normalization is not supported for the Type-I DCT.")
+        raise InvalidArgumentError("Normalization is not supported for the Type-I DCT.")
     size = x.shape[-1]
     if size is None or (n is not None and n < 1):
-        raise ValueError(f"dct needs a known number of samples above 0; got {x.shape} and n={n}.")
+        raise InvalidArgumentError(
+            f"dct needs a known number of samples above 0; got {x.shape} and n={n}."
+        )
     if n is not None and n != size:
         ends = int64_constant([0]), int64_constant([n]), int64_constant([-1])
         rank = known_rank(x, "dct")
@@ -314,7 +318,7 @@ def _cosine(signal: Any, kind: int, n: int | None, axis: int, norm: str | None) 
         x = ox.Slice(x, *ends) if n < size else pad(x, behind)
         size = n
     if kind == 1 and size < 2:
-        raise ValueError("Type-I DCT requires the dimension to be greater than one.")
+        raise InvalidArgumentError("Type-I DCT requires the dimension to be greater than one.")
     return ox.MatMul(x, constant(_cosines(kind, size, norm), x.dtype))
 
 
@@ -369,12 +373,12 @@ def linear_to_mel_weight_matrix(
         TensorShape([129, 20])
     """
     if num_mel_bins <= 0 or num_spectrogram_bins <= 0 or sample_rate <= 0:
-        raise ValueError(
+        raise InvalidArgumentError(
             "num_mel_bins, num_spectrogram_bins and sample_rate must be positive; got "
             f"{num_mel_bins}, {num_spectrogram_bins} and {sample_rate}."
         )
     if not 0 <= lower_edge_hertz < upper_edge_hertz <= sample_rate / 2:
-        raise ValueError(
+        raise InvalidArgumentError(
             "Expected 0 <= lower_edge_hertz < upper_edge_hertz <= sample_rate / 2; got "
             f"{lower_edge_hertz}, {upper_edge_hertz} and sample_rate={sample_rate}."
         )

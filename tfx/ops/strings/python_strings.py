@@ -80,7 +80,7 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
 
 def _characters(unit: str) -> bool:
     if unit not in _UNITS:
-        raise ValueError(f"unit must be one of {list(_UNITS)}; got {unit!r}.")
+        raise InvalidArgumentError(f"unit must be one of {list(_UNITS)}; got {unit!r}.")
     return unit == "UTF8_CHAR"
 
 
@@ -285,7 +285,7 @@ def format_(
     tensors = [tensor(x) for x in (inputs if isinstance(inputs, list | tuple) else [inputs])]
     texts = template.split(placeholder)
     if len(texts) != len(tensors) + 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"{len(texts) - 1} placeholder(s) in template {template!r} do not match "
             f"{len(tensors)} tensor input(s)."
         )
@@ -384,7 +384,9 @@ def runs_of(
     """What makes the runs of one row; see ``ngrams``."""
     widths = [ngram_width] if isinstance(ngram_width, int) else [int(w) for w in ngram_width]
     if any(w < 1 for w in widths):
-        raise ValueError(f"All ngram_widths must be greater than or equal to 1; got {ngram_width}")
+        raise InvalidArgumentError(
+            f"All ngram_widths must be greater than or equal to 1; got {ngram_width}"
+        )
     ends = ("", "") if pad_values is None else pad_values
     left, right = (e.encode() for e in ((ends, ends) if isinstance(ends, str) else ends))
     most = max(widths) - 1 if padding_width is None else padding_width

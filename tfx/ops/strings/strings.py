@@ -61,7 +61,9 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """
     parts = [text(x, "StringJoin") for x in inputs]
     if not parts:
-        raise ValueError("tf.strings.join: inputs is empty; expected at least one tensor.")
+        raise InvalidArgumentError(
+            "tf.strings.join: inputs is empty; expected at least one tensor."
+        )
     return _joined(parts, separator)
 
 
@@ -206,7 +208,7 @@ def upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
 
 def _case(x: Any, encoding: str, case: str) -> Tensor:
     if encoding not in ("", "utf-8"):
-        raise ValueError(f"encoding must be '' or 'utf-8'; got {encoding!r}.")
+        raise InvalidArgumentError(f"encoding must be '' or 'utf-8'; got {encoding!r}.")
     x = text(x, f"String{case.title()}")
     kind = f"strings.{case.lower()}"
     if encoding or isinstance(x, EagerTensor):

@@ -87,7 +87,7 @@ def offsets(
 
 def _check(errors: str, replacement: int) -> None:
     if errors not in _ERRORS:
-        raise ValueError(f"errors must be one of {list(_ERRORS)}; got {errors!r}.")
+        raise InvalidArgumentError(f"errors must be one of {list(_ERRORS)}; got {errors!r}.")
     if not 0 <= replacement < 0x110000:
         raise InvalidArgumentError(f"replacement_char must be a code point; got {replacement}.")
 

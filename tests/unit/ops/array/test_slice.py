@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
 from tests.unit.ops.agreement import check
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.convert import constant
+from tfx.framework.guards import guard_of
 from tfx.ops.array import slice as slice_ops
 from tfx.testing import assert_close, check_grads
 
@@ -185,3 +186,38 @@ def test_the_gradient_of_a_plain_slice_is_one_node():
         tape.watch(x)
         y = x[1:, :2]
     assert_close(tape.gradient(y, x), np.pad(np.ones((2, 2, 5)), [(1, 0), (0, 2), (0, 0)]))
+
+
+# (begin, size): of X; TensorFlow refuses all of them.
+OUTSIDE = [
+    ([0, 0, 0], [5, 1, 1]),
+    ([2, 0, 0], [3, -1, 1]),
+    ([0, 0, 0], [-2, 1, 1]),
+    ([-1, 0, 0], [1, 1, 1]),
+    ([0, 5, 0], [1, -1, 1]),
+]
+
+
+@pytest.mark.parametrize(("begin", "size"), OUTSIDE, ids=range(len(OUTSIDE)))
+@pytest.mark.parametrize("known", ["", "begin", "size", "both"], ids=lambda k: k or "nothing")
+def test_a_block_that_a_run_finds_outside(begin, size, known):
+    begin, size = np.array(begin), np.array(size)
+
+    def cut(x, start, length):
+        start = begin if known in ("begin", "both") else start
+        length = size if known in ("size", "both") else length
+        return slice_ops.slice(x, start, length)
+
+    with pytest.raises(Exception, match=r"Slice|dimension value"):
+        run_traced(cut, X, begin, size)
+
+
+def test_the_whole_along_an_axis_of_unknown_size_is_not_checked():
+    f = tf.function(
+        lambda x: tf.slice(x, [0, 1], [tf.shape(x)[0], -1]),
+        autograph=False,
+        input_signature=[tf.TensorSpec([None, 3])],
+    )
+    nodes = f.get_concrete_function().graph.graph.nodes
+    assert not any(map(guard_of, nodes))
+    np.testing.assert_array_equal(f(X[:, :3, 0]), X[:, 1:3, 0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
 from tests.unit.ops.agreement import check
 from tfx.core.errors import InvalidArgumentError
 from tfx.ops.array.space_to_batch import (
@@ -104,3 +104,18 @@ def test_errors(f, message):
 def test_data_formats():
     with pytest.raises(ValueError, match="data_format must be"):
         space_to_depth(_image(1, 2, 2, 1), 2, "HWCN")
+
+
+@pytest.mark.parametrize("crops", [[[-1, 0], [0, 0]], [[0, 5], [0, 0]], [[0, 0], [3, 2]]])
+def test_crops_that_leave_less_than_nothing(crops):
+    x = np.zeros([4, 2, 2, 1], np.float32)
+    with pytest.raises(InvalidArgumentError, match="crops"):
+        batch_to_space(x, [2, 2], crops)
+    if min(map(min, crops)) >= 0:
+        f = tf.function(
+            lambda x: batch_to_space(x, [2, 2], crops),
+            autograph=False,
+            input_signature=[tf.TensorSpec([None, None, None, 1])],
+        )
+        with pytest.raises(InvalidArgumentError):
+            f(x)

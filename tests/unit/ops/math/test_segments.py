@@ -117,3 +117,58 @@ def test_sorted_segments_of_infinities():
     np.testing.assert_array_equal(
         tf.math.unsorted_segment_max(x, [0, 0, 2, 2], 2 + 1), [lowest, lowest, np.inf]
     )
+
+
+SIGNATURE = [tf.TensorSpec(None), tf.TensorSpec(None, tf.int32)]
+
+
+def of_unknown_rank(f: Any) -> Any:
+    return tf.function(f, autograph=False, input_signature=SIGNATURE)
+
+
+@pytest.mark.parametrize("kind", ["sum", "prod", "max", "min", "mean", "sqrt_n"])
+@pytest.mark.parametrize("shape", [(6,), (2, 3)], ids=["vector", "matrix"])
+def test_numbers_of_unknown_rank(kind: str, shape: tuple[int, ...]) -> None:
+    f = getattr(tf.math, f"unsorted_segment_{kind}")
+    ids, data = np.abs(IDS).reshape(shape), X.reshape(*shape, 2)
+    found = of_unknown_rank(lambda x, i: f(x, i, 3))(data, ids)
+    np.testing.assert_allclose(found, f(data, ids, 3), rtol=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["sum", "prod", "max", "min", "mean"])
+def test_sorted_numbers_of_unknown_rank(kind: str) -> None:
+    f = getattr(tf.math, f"segment_{kind}")
+    g = of_unknown_rank(f)
+    np.testing.assert_allclose(g(X, SORTED), f(X, SORTED), rtol=1e-6)
+    for bad in (SORTED[None], SORTED[:3], IDS):  # a matrix, too few, not in order
+        with pytest.raises(InvalidArgumentError):
+            g(X, bad)
+
+
+def test_numbers_of_unknown_rank_that_do_not_fit() -> None:
+    g = of_unknown_rank(lambda x, i: tf.math.unsorted_segment_sum(x, i, 3))
+    for bad in (np.zeros([2, 6], np.int32), np.zeros([5], np.int32), np.zeros([6, 1], np.int32)):
+        with pytest.raises(InvalidArgumentError):
+            g(X, bad)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "bool", "int16"])
+def test_numbers_that_are_no_indices(dtype: str) -> None:
+    ids = SORTED.astype(dtype)
+    for error in (InvalidArgumentError, TypeError):  # TensorFlow: one eagerly, the other in graphs
+        with pytest.raises(error, match="int32 or int64"):
+            tf.math.segment_sum(X, ids)
+
+
+def test_means_of_integers_are_floats():
+    found = tf.math.unsorted_segment_mean([1, 2, 5], [0, 0, 2], 3)
+    assert found.dtype is tf.float64
+    np.testing.assert_array_equal(found, [1.5, 0, 5])
+
+
+@pytest.mark.parametrize("kind", ["sum", "mean", "sqrt_n"])
+@pytest.mark.parametrize("ids", [[0, 1, 0], [-1, 0, 1], [0, 0, 3]], ids=["order", "below", "above"])
+def test_chosen_rows_of_segments_out_of_order(kind: str, ids: list[int]) -> None:
+    f = getattr(tf.sparse, f"segment_{kind}")
+    with pytest.raises(InvalidArgumentError):
+        f(X, [0, 1, 3], ids, num_segments=2)
