@@ -11,6 +11,7 @@ from tfx.control_flow.structured_results import own_all, place_of, spelled_all, 
 from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.core import dtypes, nest
 from tfx.core.dims import common_shape
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.body_graph import BodyGraph
 from tfx.framework.builder import ox
 from tfx.framework.context import current
@@ -81,9 +82,10 @@ def truth(value: Any, what: str) -> Tensor:
     if tensor.dtype is dtypes.string:
         raise TypeError(f"{what} must be a bool or a number; got {tensor!r}.")
     shape = tensor.shape
-    if shape.rank:
+    # Of an unknown rank, too: ONNX Runtime's Loop reads a condition that has no elements.
+    if shape.rank != 0:
         if shape.num_elements() not in (None, 1):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{what} must be a scalar; got {tensor!r} of shape {shape}. Reduce it with "
                 "reduce_any or reduce_all."
             )

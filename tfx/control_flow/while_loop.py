@@ -19,6 +19,7 @@ from tfx.control_flow.structured_results import own_all, place_of, trace
 from tfx.control_flow.tensor_array_state import ArrayState
 from tfx.control_flow.trip_counts import Counting
 from tfx.core import dtypes, nest
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.body_graph import LoopGraph
@@ -327,9 +328,9 @@ def _count(number: Any) -> Tensor | None:
             f"maximum_iterations must be an integer scalar; got {number!r} of dtype "
             f"{tensor.dtype.name}."
         )
-    if tensor.shape.rank:
+    if tensor.shape.rank != 0:  # see ``truth``
         if tensor.shape.num_elements() not in (None, 1):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"maximum_iterations must be an integer scalar; got {number!r} of shape "
                 f"{tensor.shape}."
             )

@@ -243,3 +243,26 @@ def test_limits_are_checked_eagerly_and_in_graphs():
             run(maximum_iterations=[1, 2])
         with pytest.raises(TypeError, match="'parallel_iterations' must be a positive integer"):
             run(parallel_iterations=0)
+
+
+LOOPS = {
+    "condition": lambda i: tf.while_loop(lambda j: j < 3, lambda j: [j + 1], [i]),
+    "captured": lambda i: tf.while_loop(lambda j: j < i, lambda j: [j + 1], [0]),
+    "count": lambda i: tf.while_loop(lambda j: j < 4, lambda j: [j + 1], [0], maximum_iterations=i),
+    "later": lambda i: tf.while_loop(
+        lambda j: tf.size(j) < 4,
+        lambda j: [j[1:]],
+        [i],
+        shape_invariants=[tf.TensorShape(None)],
+        maximum_iterations=i[:0],
+    ),
+}
+
+
+@pytest.mark.parametrize("loop", LOOPS.values(), ids=LOOPS)
+def test_a_condition_or_a_count_without_elements(loop):
+    # ONNX Runtime 1.31 reads the element that there is not, and ends the process.
+    signature = [tf.TensorSpec(None, tf.int32)]
+    f = tf.function(loop, autograph=False, input_signature=signature)
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        f(tf.zeros([0], tf.int32))
