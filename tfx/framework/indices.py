@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.errors import DTypeMismatchError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -18,6 +19,7 @@ from tfx.graph.ir import Node, Value
 from tfx.runtime import values
 
 _MASK = "BitwiseAnd"
+_INDEX_DTYPES = (dtypes.int16, dtypes.int32, dtypes.int64)
 
 
 def contents(x: Tensor) -> np.ndarray[Any, Any] | None:
@@ -26,6 +28,24 @@ def contents(x: Tensor) -> np.ndarray[Any, Any] | None:
         return None if values.gpu_in_use else x.view()
     assert isinstance(x, SymbolicTensor)
     return x._symbol.const
+
+
+def integer_indices(indices: Any, op: str) -> Tensor:
+    """Indices as a tensor of a dtype that TensorFlow takes.
+
+    Raises:
+        DTypeMismatchError: not int16, int32 or int64.
+    """
+    where = convert_to_tensor(indices)
+    if where.dtype in _INDEX_DTYPES:
+        return where
+    if where.dtype is dtypes.float32 and where.shape.rank == 1 and where.shape[0] == 0:
+        return apply("Cast", (where,), {"to": dtypes.int64.onnx})  # [] is float32
+    raise DTypeMismatchError(
+        f"Value for attr 'Tindices' of {where.dtype.name} is not in the list of allowed values: "
+        f"int16, int32, int64; {op} got the indices {indices!r}.",
+        op=op,
+    )
 
 
 def from_the_front(indices: Tensor) -> Tensor:

@@ -308,3 +308,16 @@ def test_batch_scatter_update():
     assert v.numpy().tolist() == [[[0.0, 0.0], [1.0, 1.0]], [[2.0, 2.0], [0.0, 0.0]]]
     with pytest.raises(TypeError, match="not IndexedSlices"):
         v.batch_scatter_update([1.0])
+
+
+@pytest.mark.parametrize("indices", [[0.0, 1.0], ["0", "1"], [True, False], [0j, 1j]])
+@pytest.mark.parametrize("method", ["scatter_update", "scatter_add", "batch_scatter_update"])
+def test_places_that_are_no_integers(method, indices):
+    v = tf.Variable(np.zeros([3, 2], np.float32))
+    rows = np.ones([2, 2], np.float32)
+    for error in (InvalidArgumentError, TypeError):  # TensorFlow's, eagerly and in graphs
+        with pytest.raises(error, match="not in the list of allowed values"):
+            getattr(v, method)(IndexedSlices(tf.constant(rows), tf.constant(indices)))
+        with pytest.raises(error, match="not in the list of allowed values"):
+            v.scatter_nd_update(np.array(indices)[:, None], rows)
+    assert not v.numpy().any()

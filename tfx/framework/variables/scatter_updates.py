@@ -15,7 +15,7 @@ from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.indices import from_the_front
+from tfx.framework.indices import from_the_front, integer_indices
 from tfx.framework.tensor import Tensor
 
 if TYPE_CHECKING:
@@ -115,7 +115,8 @@ class ScatterUpdates:
         """
         if not isinstance(sparse_delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {sparse_delta!r}")
-        last = ox.Cast(convert_to_tensor(sparse_delta.indices), to=dtypes.int64.onnx)
+        last = integer_indices(sparse_delta.indices, "batch_scatter_update")
+        last = ox.Cast(last, to=dtypes.int64.onnx)
         size, rank = ox.Shape(last), last.shape.rank
         if not rank:
             raise ValueError(f"batch_scatter_update needs indices with an axis; got {last.shape}.")
@@ -136,7 +137,7 @@ class ScatterUpdates:
     ) -> Variable:
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r}")
-        indices = convert_to_tensor(delta.indices)
+        indices = integer_indices(delta.indices, "ResourceScatter")
         column = ox.Unsqueeze(indices, convert_to_tensor([-1], dtypes.int64))
         updates = matching(self, delta.values)
         if transform is not None:
@@ -144,7 +145,7 @@ class ScatterUpdates:
         return self._scatter_nd(column, updates, reduction)
 
     def _scatter_nd(self, indices: Any, updates: Any, reduction: str) -> Variable:
-        positions = convert_to_tensor(indices)
+        positions = integer_indices(indices, "ResourceScatterNd")
         if positions.dtype is not dtypes.int64:
             positions = ox.Cast(positions, to=dtypes.int64.onnx)
         positions = from_the_front(positions)

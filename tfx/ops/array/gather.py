@@ -14,15 +14,10 @@ from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_unless
-from tfx.framework.indices import from_the_front
+from tfx.framework.indices import from_the_front, integer_indices
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops.array.index_positions import (
-    coordinates_of_batch,
-    explain_coordinates,
-    integer_indices,
-    scatter_along,
-)
+from tfx.ops.array.index_positions import coordinates_of_batch, explain_coordinates, scatter_along
 from tfx.ops.common.arguments import (
     INT64_MAX,
     cast_to,

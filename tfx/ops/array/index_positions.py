@@ -2,48 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops.common.arguments import cast_to, tensor
 from tfx.ops.common.shapes import (
     concat_shape,
     describe,
     filled,
     product,
     rank_of,
-    raw_shape,
     reshape_to,
     shape_vector,
 )
-
-_INDEX_DTYPES = (dtypes.int16, dtypes.int32, dtypes.int64)
-
-
-def integer_indices(indices: Any, op: str) -> Tensor:
-    """Indices as a tensor of a dtype that TensorFlow takes.
-
-    Raises:
-        InvalidArgumentError: not int16, int32 or int64.
-    """
-    where = tensor(indices)
-    if where.dtype not in _INDEX_DTYPES:
-        if where.dtype is dtypes.float32 and raw_shape(where) == (0,):
-            return cast_to(where, dtypes.int64)  # [] is float32
-        raise DTypeMismatchError(
-            f"Value for attr 'Tindices' of {where.dtype.name} is not in the list of allowed "
-            f"values: int16, int32, int64; {op} got the indices {indices!r}.",
-            op=op,
-        )
-    return where
 
 
 def explain_coordinates(x: Tensor, indices: Tensor, what: str, op: str, batch: int = 0) -> None:

@@ -15,11 +15,11 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.indices import from_the_front
+from tfx.framework.indices import from_the_front, integer_indices
 from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.creation import zeros_like
-from tfx.ops.array.index_positions import explain_coordinates, integer_indices
+from tfx.ops.array.index_positions import explain_coordinates
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes, shifted
 from tfx.ops.common.shapes import describe, filled, raw_shape, shape_argument, zeros_shaped
