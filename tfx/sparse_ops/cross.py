@@ -15,10 +15,9 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.strings.fingerprint import combined, fingerprint64
-from tfx.sparse_ops.sparse_tensor import SparseTensor, known_rank_of, made
+from tfx.sparse_ops.sparse_tensor import SparseTensor, known_rank_of, made, strings_or_integers
 
 # What hashes begin with where nothing else is said; TensorFlow's.
 DEFAULT_KEY = 0xDECAFCAFFE
@@ -108,20 +107,15 @@ def _cross(inputs: Any, joint: Joint, kind: Any, op: str) -> SparseTensor:
         if rank != 2:
             raise InvalidArgumentError(f"{op} takes tensors of two axes; got {x!r}.")
         if isinstance(x, SparseTensor):
-            parts += [x.indices, _crossable(x.values), x.dense_shape]
+            parts += [x.indices, strings_or_integers(x.values), x.dense_shape]
         else:
-            parts.append(_crossable(x))
+            parts.append(strings_or_integers(x))
 
     def compute(*arrays: Any) -> list[Any]:
         return _crossed(arrays, sparse, joint, kind)
 
     outputs = [(dtypes.int64, (None, 2)), (kind, (None,)), (dtypes.int64, (2,))]
     return made(*by_python(op, compute, parts, outputs))
-
-
-def _crossable(values: Tensor) -> Tensor:
-    """Strings, and whatever else as whole numbers: of 1.5 what is joined is ``1``."""
-    return values if values.dtype is dtypes.string else cast_to(values, dtypes.int64)
 
 
 def _bytes(x: Any) -> bytes:

@@ -16,7 +16,7 @@ from tfx.ops.array.gather import gather_nd
 from tfx.ops.array.shape import shape
 from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import boolean_mask, where
-from tfx.ops.common.arguments import as_int64, scalar_like, tensor
+from tfx.ops.common.arguments import as_int64, cast_to, scalar_like, tensor
 from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.argmax import argmax
 from tfx.ops.math.comparison import not_equal
@@ -68,7 +68,7 @@ def ctc_greedy_decoder(
     if merge_repeated:
         before = concat([0 * best[:, :1] - 1, best[:, :-1]], 1)
         letters = ox.And(letters, not_equal(best, before))
-    places = cumsum(as_int64(letters), 1) - 1
+    places = cumsum(cast_to(letters, dtypes.int64), 1) - 1
     found = transpose(ox.NonZero(letters))
     indices = stack([found[:, 0], gather_nd(places, found)], 1)
     none = int64_constant([0])

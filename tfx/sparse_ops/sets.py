@@ -18,7 +18,13 @@ from tfx.ops.array.gather import gather
 from tfx.ops.common.arguments import cast_to, static_ints, tensor
 from tfx.ops.common.shapes import filled, known_rank, reshape_to, shape_vector
 from tfx.sparse_ops import positions
-from tfx.sparse_ops.sparse_tensor import SparseTensor, known_rank_of, made, require_sparse
+from tfx.sparse_ops.sparse_tensor import (
+    SparseTensor,
+    known_rank_of,
+    made,
+    require_sparse,
+    strings_or_integers,
+)
 
 _KINDS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "string")
 
@@ -108,7 +114,7 @@ def size(a: Any, validate_indices: bool = True) -> Tensor:
     """
     x = require_sparse(a, "sets.size")
     groups, values, outer = _parts(x)
-    distinct, _, rank, _ = ox.Unique(_sortable(values), sorted=1, outputs=4)
+    distinct, _, rank, _ = ox.Unique(strings_or_integers(values), sorted=1, outputs=4)
     codes = _distinct(_codes(groups, rank, ox.Size(distinct)))
     found = ox.Div(codes, ox.Max(ox.Size(distinct), int64_constant(1)))
     return reshape_to(cast_to(_counts(found, outer), dtypes.int32), outer)
@@ -126,7 +132,7 @@ class _Pair:
         _check_outer(self.outer, outer)
         count = ox.Shape(self.own)
         self.own = concat([self.own, other], 0)
-        keys = _sortable(self.own)
+        keys = strings_or_integers(self.own)
         _, place, rank, _ = ox.Unique(keys, sorted=1, outputs=4)
         self.place = place  # of the first occurrence of each distinct element
         self.size = ox.Size(place)
@@ -186,10 +192,6 @@ def _check_outer(a: Tensor, b: Tensor) -> None:
             "in their last axis alone.",
             op="DenseToDenseSetOperation",
         )
-
-
-def _sortable(values: Tensor) -> Tensor:
-    return values if values.dtype is dtypes.string else cast_to(values, dtypes.int64)
 
 
 def _codes(groups: Tensor, rank: Tensor, count: Tensor) -> Tensor:

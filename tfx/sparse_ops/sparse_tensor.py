@@ -19,7 +19,7 @@ from tfx.core.shapes import ShapeLike, TensorShape, as_shape
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, register_tensor_conversion_function
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
-from tfx.ops.common.arguments import is_tensor_like
+from tfx.ops.common.arguments import cast_to, is_tensor_like
 from tfx.ops.common.shapes import symbolic_items
 
 
@@ -293,6 +293,11 @@ def known_rank_of(x: SparseTensor, op: str) -> int:
             op=op,
         )
     return rank
+
+
+def strings_or_integers(values: Tensor) -> Tensor:
+    """Strings as they are, numbers as int64: what of numbers is compared and written."""
+    return values if values.dtype is dtypes.string else cast_to(values, dtypes.int64)
 
 
 def _refuse_conversion(value: SparseTensor, **_: Any) -> NoReturn:

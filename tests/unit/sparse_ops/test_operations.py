@@ -288,3 +288,16 @@ def test_new_shapes_whose_elements_have_no_numbers_are_refused() -> None:
         tf.sparse.reshape(x, [2**62, 4])
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"got \[3, 4611686018427387905\]"):
         tf.sparse.bincount(tf.constant([[2**62], [2**62], [3]]), axis=-1)
+
+
+def test_crosses_write_numbers_as_whole_ones() -> None:
+    # TensorFlow 2.21: whatever is no string is joined as int64.
+    x = tf.SparseTensor([[0, 0], [1, 0]], [1.5, -2.0], [2, 1])
+    found = tf.sparse.cross([x, tf.constant([["a"], ["b"]])])
+    assert found.values.numpy().tolist() == [b"1_X_a", b"-2_X_b"]
+
+
+def test_counts_are_no_wider_than_their_limit() -> None:
+    found = tf.sparse.bincount([[0, 5], [1, 0]], minlength=4, maxlength=2, axis=-1)
+    assert found.dense_shape.numpy().tolist() == [2, 2]
+    assert found.indices.numpy().tolist() == [[0, 0], [1, 0], [1, 1]]

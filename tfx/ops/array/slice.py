@@ -67,6 +67,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
     _check_block(x, known_starts, known_sizes)
     if known_starts == [] and known_sizes == []:
         return x
+    first = symbolic_items(starts)
     starts = _inside(x, starts, sizes)
     if known_starts is not None and known_sizes is not None:
         pairs = zip(known_starts, known_sizes, strict=True)
@@ -78,7 +79,7 @@ def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor
             ends = ox.Where(open_end, int64_constant(INT64_MAX), ends)
     result = ox.Slice(x, starts, ends)
     if isinstance(result, SymbolicTensor):
-        _keep_known(result, x, symbolic_items(starts), symbolic_items(sizes))
+        _keep_known(result, x, first, symbolic_items(sizes))
     return result
 
 
