@@ -26,7 +26,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     frozenset({"function"}),
     frozenset({"sparse_ops"}),
     frozenset({"vectorize", "linalg_ops", "nn_ops", "script_ops", "ragged_ops"}),
-    frozenset({"parsing"}),
+    frozenset({"parsing", "linear_operators"}),
     frozenset(
         {
             "numpy_ops",

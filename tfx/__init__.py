@@ -59,8 +59,14 @@ def _take_sparse_tensors() -> None:
     fetch("tfx.experimental.dispatch", "take_sparse_tensors")()
 
 
+def _take_linear_operators() -> None:
+    """Let public operations look for linear operators among their arguments."""
+    fetch("tfx.experimental.dispatch", "take_linear_operators")()
+
+
 first_use.when_first("RaggedTensor", _take_ragged_tensors)
 first_use.when_first("SparseTensor", _take_sparse_tensors)
+first_use.when_first("LinearOperator", _take_linear_operators)
 
 
 def __getattr__(name: str) -> Any:

@@ -1,4 +1,4 @@
-"""``tfx.linalg``: products, norms, diagonals and decompositions of matrices."""
+"""``tfx.linalg``: products, norms and decompositions of matrices, and linear operators."""
 
 from __future__ import annotations
 
@@ -32,6 +32,35 @@ from tfx.linalg_ops.triangular import triangular_solve as triangular_solve
 from tfx.linalg_ops.tridiagonal import eigh_tridiagonal as eigh_tridiagonal
 from tfx.linalg_ops.tridiagonal import tridiagonal_matmul as tridiagonal_matmul
 from tfx.linalg_ops.tridiagonal import tridiagonal_solve as tridiagonal_solve
+from tfx.linear_operators.block_diag import LinearOperatorBlockDiag as LinearOperatorBlockDiag
+from tfx.linear_operators.block_lower_triangular import (
+    LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular,
+)
+from tfx.linear_operators.circulant import LinearOperatorCirculant as LinearOperatorCirculant
+from tfx.linear_operators.circulant import LinearOperatorCirculant2D as LinearOperatorCirculant2D
+from tfx.linear_operators.circulant import LinearOperatorCirculant3D as LinearOperatorCirculant3D
+from tfx.linear_operators.composition import LinearOperatorComposition as LinearOperatorComposition
+from tfx.linear_operators.derived import LinearOperatorAdjoint as LinearOperatorAdjoint
+from tfx.linear_operators.derived import LinearOperatorInversion as LinearOperatorInversion
+from tfx.linear_operators.diag import LinearOperatorDiag as LinearOperatorDiag
+from tfx.linear_operators.full_matrix import LinearOperatorFullMatrix as LinearOperatorFullMatrix
+from tfx.linear_operators.householder import LinearOperatorHouseholder as LinearOperatorHouseholder
+from tfx.linear_operators.identity import LinearOperatorIdentity as LinearOperatorIdentity
+from tfx.linear_operators.identity import (
+    LinearOperatorScaledIdentity as LinearOperatorScaledIdentity,
+)
+from tfx.linear_operators.kronecker import LinearOperatorKronecker as LinearOperatorKronecker
+from tfx.linear_operators.low_rank_update import (
+    LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate,
+)
+from tfx.linear_operators.lower_triangular import (
+    LinearOperatorLowerTriangular as LinearOperatorLowerTriangular,
+)
+from tfx.linear_operators.operator import LinearOperator as LinearOperator
+from tfx.linear_operators.permutation import LinearOperatorPermutation as LinearOperatorPermutation
+from tfx.linear_operators.toeplitz import LinearOperatorToeplitz as LinearOperatorToeplitz
+from tfx.linear_operators.tridiag import LinearOperatorTridiag as LinearOperatorTridiag
+from tfx.linear_operators.zeros import LinearOperatorZeros as LinearOperatorZeros
 from tfx.ops.array.creation import eye as eye
 from tfx.ops.linalg.diagonals import band_part as band_part
 from tfx.ops.linalg.diagonals import cross as cross

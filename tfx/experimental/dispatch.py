@@ -1,9 +1,9 @@
 """Operations that act on types of the user's own: ``dispatch_for_api`` and its relatives.
 
 Owns who carries out a public operation, given its arguments: what the user has registered, what
-takes ragged or sparse tensors, or the operation itself. A function looks at its arguments only once
-there is something to look for: a function that a program registers, or the first ragged or sparse
-tensor. Then its calls are diverted (``tfx.core.diverted_calls``), so it is no matter where a
+takes ragged or sparse tensors or linear operators, or the operation itself. A function looks at its
+arguments only once there is something to look for: a function that a program registers, or the
+first ragged or sparse tensor or linear operator. Then its calls are diverted (``tfx.core.diverted_calls``), so it is no matter where a
 program has the function from, and since when. One thread at a time changes what is looked for;
 those that call the functions take no lock.
 """
@@ -29,6 +29,8 @@ from tfx.core.shapes import TensorShape
 from tfx.core.source import TRANSPARENT, is_own
 from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
+from tfx.linear_operators import handlers as operator_handlers
+from tfx.linear_operators.operator import LinearOperator
 from tfx.ragged_ops import handlers
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
@@ -96,6 +98,7 @@ class _Operation:
         of_ragged: What carries it out for ragged tensors, if something does.
         takes_lists: Whether it takes lists of them.
         of_sparse: What carries it out for sparse tensors, if something does.
+        of_operators: What carries it out for linear operators, if something does.
         rules: What the user has registered, newest first.
     """
 
@@ -103,6 +106,7 @@ class _Operation:
         self.diversion = Diversion(function, self.look)
         self.of_ragged: Callable[..., Any] | None = None
         self.of_sparse: Callable[..., Any] | None = None
+        self.of_operators: Callable[..., Any] | None = None
         self.takes_lists = False
         self.rules: tuple[_Rule, ...] = ()
         self._signature = inspect.signature(function)
@@ -122,13 +126,15 @@ class _Operation:
         values = (*args, *kwargs.values())
         if self.of_sparse is not None and values and type(values[0]) is SparseTensor:
             return self.of_sparse(*args, **kwargs)
+        if self.of_operators is not None and any(isinstance(x, LinearOperator) for x in values):
+            return self.of_operators(*args, **kwargs)
         if self.of_ragged is not None and _holds_ragged(values, self.takes_lists):
             return self.of_ragged(*args, **kwargs)
         return self.diversion.plain(*args, **kwargs)
 
     def update(self) -> None:
         """Look for what there is to look for from now on; the caller has the lock."""
-        if not (self.rules or self.of_ragged or self.of_sparse):
+        if not (self.rules or self.of_ragged or self.of_sparse or self.of_operators):
             self.diversion.stop()
         elif any(rule.is_for_usual_arguments() for rule in self.rules):
             self.diversion.start(frozenset())
@@ -373,6 +379,15 @@ def take_sparse_tensors() -> None:
     with first_use.lock:
         for path, operation in _those_of(table):
             operation.of_sparse = table[path](operation.diversion.plain)
+            operation.update()
+
+
+def take_linear_operators() -> None:
+    """Have the public operations that take linear operators look for them."""
+    table = operator_handlers.table()
+    with first_use.lock:
+        for path, operation in _those_of(table):
+            operation.of_operators = table[path]
             operation.update()
 
 

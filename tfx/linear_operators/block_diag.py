@@ -1,0 +1,150 @@
+"""``LinearOperatorBlockDiag``: operators side by side on the diagonal."""
+
+from __future__ import annotations
+
+import functools
+import operator as python_operator
+from typing import Any
+
+from tfx.core.shapes import TensorShape
+from tfx.framework.tensor import Tensor
+from tfx.linear_operators import hints
+from tfx.linear_operators.blocks import BlockOperator
+from tfx.linear_operators.combined import listed
+from tfx.linear_operators.tensors import broadcast_batches, joined, with_shape
+from tfx.ops.array.concat import concat
+from tfx.ops.array.creation import zeros
+from tfx.ops.array.shape import shape
+
+_IMPLIED = ("is_non_singular", "is_self_adjoint", "is_positive_definite")
+
+
+class LinearOperatorBlockDiag(BlockOperator):
+    """The direct sum of operators: each acts on its part of a vector.
+
+    Arguments are tensors, or lists with a tensor for each block; the results are alike.
+
+    Args:
+        operators: A list of operators of one dtype; their batches broadcast.
+        is_non_singular: Hint, see ``LinearOperator``; True if all of them are.
+        is_self_adjoint: Hint; True if all of them are.
+        is_positive_definite: Hint; True if all of them are.
+        is_square: Hint.
+        name: A name; None: made of the operators'.
+
+    Raises:
+        TypeError: no list, or several dtypes.
+        ValueError: no operators, or hints that cannot be.
+
+    Example:
+        >>> import tfx as tf
+        >>> scaled = tf.linalg.LinearOperatorScaledIdentity(1, 5.0)
+        >>> turned = tf.linalg.LinearOperatorPermutation([1, 0])
+        >>> operator = tf.linalg.LinearOperatorBlockDiag([scaled, turned])
+        >>> operator.matvec([1.0, 2.0, 3.0]).numpy()
+        array([5., 3., 2.], dtype=float32)
+    """
+
+    def __init__(
+        self,
+        operators: Any,
+        is_non_singular: bool | None = None,
+        is_self_adjoint: bool | None = None,
+        is_positive_definite: bool | None = None,
+        is_square: bool | None = True,
+        name: str | None = None,
+    ) -> None:
+        parameters = {**locals()}
+        self._operators = self._diagonal_operators = listed(operators)
+        given = {n: parameters[n] for n in _IMPLIED}
+        known = hints.of_all(self._operators, given, _IMPLIED, "direct sum")
+        self._set_up(self._operators[0].dtype, parameters, **known)
+        if name is None:
+            self._name = "_ds_".join(each.name for each in self._operators)
+
+    def _shape(self) -> TensorShape:
+        rows, columns = (sum(self._block_sizes(axis)) for axis in (-2, -1))  # type: ignore[arg-type]
+        return self._batch().concatenate([rows, columns])
+
+    def _shape_tensor(self) -> Tensor:
+        rows = [each.range_dimension_tensor() for each in self._operators]
+        columns = [each.domain_dimension_tensor() for each in self._operators]
+        return joined(self._open_batch(), [sum_of(rows), sum_of(columns)])
+
+    def _of_each(self, method: str, **known: bool | None) -> Any:
+        made = [getattr(each, method)() for each in self._operators]
+        return LinearOperatorBlockDiag(made, **{**hints.own(self), "is_square": True, **known})
+
+    def _linop_adjoint(self) -> Any:
+        return self._of_each("adjoint", is_square=self.is_square)
+
+    def _linop_inverse(self) -> Any:
+        return self._of_each("inverse")
+
+    def _linop_cholesky(self) -> Any:
+        return self._of_each(
+            "cholesky", is_non_singular=True, is_self_adjoint=None, is_positive_definite=None
+        )
+
+    def _matmul_blocks(self, parts: list[Any], adjoint: bool) -> list[Any]:
+        pairs = zip(self._operators, parts, strict=True)
+        return [each.matmul(part, adjoint=adjoint) for each, part in pairs]
+
+    def _solve_blocks(self, parts: list[Any], adjoint: bool) -> list[Any]:
+        pairs = zip(self._operators, parts, strict=True)
+        return [each.solve(part, adjoint=adjoint) for each, part in pairs]
+
+    def _determinant(self) -> Any:
+        found = [each.determinant() for each in self._operators]
+        return functools.reduce(python_operator.mul, found)
+
+    def _log_abs_determinant(self) -> Any:
+        return sum_of([each.log_abs_determinant() for each in self._operators])
+
+    def _require_square_blocks(self, what: str) -> None:
+        if not all(each.is_square for each in self._operators):
+            raise NotImplementedError(
+                f"`{what}` not implemented for an operator whose blocks are not square; got the "
+                f"shapes {[str(each.shape) for each in self._operators]}."
+            )
+
+    def _diag_part(self) -> Any:
+        self._require_square_blocks("diag_part")
+        return self._on_diagonal("diag_part")
+
+    def _trace(self) -> Any:
+        self._require_square_blocks("trace")
+        return sum_of([each.trace() for each in self._operators])
+
+    def _eigvals(self) -> Any:
+        self._require_square_blocks("eigvals")
+        return self._on_diagonal("eigvals")
+
+    def _to_dense(self) -> Any:
+        blocks = broadcast_batches([each.to_dense() for each in self._operators])
+        columns = [shape(block)[-1] for block in blocks]
+        rows = []
+        for number, block in enumerate(blocks):
+            lead = shape(block)[:-1]
+            row = [zeros(joined(lead, [n]), self.dtype) for n in columns]
+            row[number] = block
+            rows.append(concat(row, -1))
+        return with_shape(concat(rows, -2), self.shape)
+
+    def _each_asserts(self, method: str) -> Any:
+        for each in self._operators:
+            getattr(each, method)()
+
+    def _assert_non_singular(self) -> Any:
+        return self._each_asserts("assert_non_singular")
+
+    def _assert_self_adjoint(self) -> Any:
+        return self._each_asserts("assert_self_adjoint")
+
+    def _assert_positive_definite(self) -> Any:
+        return self._each_asserts("assert_positive_definite")
+
+
+def sum_of(terms: list[Any]) -> Any:
+    """The sum of tensors, which broadcast."""
+    return functools.reduce(python_operator.add, terms)
