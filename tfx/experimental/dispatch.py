@@ -3,9 +3,9 @@
 Owns who carries out a public operation, given its arguments: what the user has registered, what
 takes ragged or sparse tensors or linear operators, or the operation itself. A function looks at its
 arguments only once there is something to look for: a function that a program registers, or the
-first ragged or sparse tensor or linear operator. Then its calls are diverted (``tfx.core.diverted_calls``), so it is no matter where a
-program has the function from, and since when. One thread at a time changes what is looked for;
-those that call the functions take no lock.
+first such tensor or operator. Then its calls are diverted (``tfx.core.diverted_calls``), so it is
+no matter where a program has the function from, and since when. One thread at a time changes what
+is looked for; those that call the functions take no lock.
 """
 
 from __future__ import annotations

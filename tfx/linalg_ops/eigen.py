@@ -11,6 +11,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
 from tfx.linalg_ops import jacobi_rotations
+from tfx.linalg_ops.complex_matrices import embedded
 from tfx.linalg_ops.qr import reflected
 from tfx.linalg_ops.row_loops import either, lower_part, matrices, places, run
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
@@ -64,14 +65,27 @@ def eigh(tensor: Any, name: str | None = None) -> Eigh:
 
 
 def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
-    """The eigenvalues of symmetric matrices, ascending; see ``eigh``.
+    """The eigenvalues of self-adjoint matrices, ascending; see ``eigh``.
+
+    Args:
+        tensor: ``[..., n, n]`` of a floating or complex dtype.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[..., n]`` of that dtype.
 
     Example:
         >>> import tfx as tf
         >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
         array([1., 2.], dtype=float32)
     """
-    return eigh(tensor).e
+    if rank_is_open(tensor):
+        whole: Tensor = over_batches(eigvalsh, (tensor, 2))
+        return whole
+    a = matrices(tensor, "SelfAdjointEigV2", square=True, complex_too=True)
+    if a.dtype.is_complex:
+        return cast_to(eigh(embedded(a)).e[..., ::2], a.dtype)
+    return eigh(a).e
 
 
 def _mirrored(a: Tensor) -> Tensor:
@@ -125,7 +139,8 @@ def svd(
     order.)
 
     Args:
-        tensor: ``[..., m, n]`` of a floating dtype.
+        tensor: ``[..., m, n]`` of a floating dtype; for the singular values alone, which are real,
+            also of a complex one.
         full_matrices: Return all ``m`` columns of ``u`` and all ``n`` of ``v``; what they have
             beside the first k has no gradient.
         compute_uv: Return the vectors too, and not the singular values alone.
@@ -147,7 +162,9 @@ def svd(
     if rank_is_open(tensor):
         found = over_batches(lambda x: svd(x, full_matrices, compute_uv), (tensor, 2))
         return Svd(*found) if compute_uv else found
-    a = matrices(tensor, "Svd")
+    a = matrices(tensor, "Svd", complex_too=not compute_uv)
+    if a.dtype.is_complex:
+        return svd(embedded(a), compute_uv=False)[..., ::2]
     s, u, v = _decomposed(a)
     if not compute_uv:
         return s

@@ -102,6 +102,16 @@ def lu(a: Array) -> Results:
     return [np.stack(parts) for parts in zip(*found, strict=True)]
 
 
+def lu_of_pairs(pairs: Array) -> Results:
+    """The triangles of complex matrices, given and returned as pairs, and the order's sign."""
+    kind = np.complex64 if pairs.dtype == np.float32 else np.complex128
+    found = lu(np.ascontiguousarray(pairs).view(kind)[..., 0])
+    if found is None:
+        return None
+    factors = np.ascontiguousarray(found[0])
+    return [factors.view(pairs.dtype).reshape(pairs.shape), found[2].real.astype(pairs.dtype)]
+
+
 def _eliminated(a: Array) -> tuple[Array, Array, Array]:
     """Elimination with pivots: a block of columns first, then what is right of it."""
     m = a.copy()

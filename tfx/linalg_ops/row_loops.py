@@ -27,14 +27,15 @@ from tfx.ops.linalg.bands import numbers
 KINDS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
 
-def matrices(x: Any, op: str, *, square: bool = False) -> Tensor:
-    """An argument ``[..., m, n]`` of a floating dtype.
+def matrices(x: Any, op: str, *, square: bool = False, complex_too: bool = False) -> Tensor:
+    """An argument ``[..., m, n]`` of a floating dtype, or a complex one where that is taken.
 
     Raises:
         InvalidArgumentError: another dtype, fewer than two axes, or not square though it must be.
     """
     a = tensor(x)
-    require_dtype(a, a.dtype in KINDS, op, "a floating dtype")
+    known = a.dtype in KINDS or (complex_too and a.dtype.is_complex)
+    require_dtype(a, known, op, f"a floating {'or complex ' * complex_too}dtype")
     if known_rank(a, op) < 2:
         raise InvalidArgumentError(
             f"{op} takes matrices [..., m, n]; got shape {a.shape}: the input must have at least "

@@ -18,6 +18,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
 from tfx.linalg_ops import lapack
+from tfx.linalg_ops.complex_matrices import columns, embedded, of_columns
 from tfx.ops.array.creation import eye
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, tensor
 from tfx.ops.common.open_ranks import over_batches, rank_is_open
@@ -39,9 +40,9 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
     """The solution ``x`` of the systems ``matrix @ x = rhs``.
 
     Args:
-        matrix: ``[..., n, n]`` of a floating dtype.
+        matrix: ``[..., n, n]`` of a floating or complex dtype.
         rhs: ``[..., n, k]`` of the same dtype and the same batch.
-        adjoint: Solve with the transposed matrix.
+        adjoint: Solve with the adjoint matrix.
         name: Accepted for compatibility.
 
     Returns:
@@ -62,8 +63,11 @@ def solve(matrix: Any, rhs: Any, adjoint: bool = False, name: str | None = None)
         whole: Tensor = over_batches(lambda a, b: solve(a, b, adjoint), (matrix, 2), (rhs, 2))
         return whole
     a, b = same_dtype(matrix, rhs, "MatrixSolve")
-    require_dtype(a, a.dtype in _KINDS, "MatrixSolve", "a floating dtype")
+    known = a.dtype in _KINDS or a.dtype.is_complex
+    require_dtype(a, known, "MatrixSolve", "a floating or complex dtype")
     _check(a, b)
+    if a.dtype.is_complex:
+        return of_columns(solve(embedded(a), columns(b), adjoint), b)
     found: Tensor = _solved(swap_last_two(a) if adjoint else a, b)
     return found
 
@@ -72,8 +76,8 @@ def inv(input: Any, adjoint: bool = False, name: str | None = None) -> Tensor:
     """The inverse of square matrices.
 
     Args:
-        input: ``[..., n, n]`` of a floating dtype.
-        adjoint: Of the transposed matrix.
+        input: ``[..., n, n]`` of a floating or complex dtype.
+        adjoint: Of the adjoint matrix.
         name: Accepted for compatibility.
 
     Raises:
@@ -182,7 +186,8 @@ def best_pivot(x: Tensor, below: Tensor) -> Tensor:
         x: A column of each matrix, ``[batch, n]``.
         below: Which rows may be chosen.
     """
-    size = ox.Where(below, ox.Abs(x), scalar_like(-1, x))
+    size = ox.Abs(x)
+    size = ox.Where(below, size, scalar_like(-1, size))
     size = ox.Where(ox.IsNaN(size), scalar_like(math.inf, size), size)
     return ox.ArgMax(size, axis=1, keepdims=1)
 

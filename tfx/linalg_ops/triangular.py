@@ -15,6 +15,7 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
 from tfx.linalg_ops import lapack
+from tfx.linalg_ops.complex_matrices import columns, embedded, of_columns, of_embedded
 from tfx.linalg_ops.row_loops import (
     column,
     count,
@@ -26,10 +27,12 @@ from tfx.linalg_ops.row_loops import (
     run,
 )
 from tfx.ops.common.arguments import same_dtype, scalar_like
+from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.shapes import concat_shape, known_rank, product, reshape_to, shape_vector
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.linalg.bands import numbers
+from tfx.ops.linalg.diagonals import diag_part
 from tfx.ops.linalg.matmul import matmul, swap_last_two
 
 
@@ -39,10 +42,10 @@ def triangular_solve(
     """The solution ``x`` of the systems ``matrix @ x = rhs`` with triangular matrices.
 
     Args:
-        matrix: ``[..., n, n]`` of a floating dtype; the other triangle is not read.
+        matrix: ``[..., n, n]`` of a floating or complex dtype; the other triangle is not read.
         rhs: ``[..., n, k]`` of the same dtype; batches broadcast.
         lower: The lower triangle counts, and not the upper one.
-        adjoint: Solve with the transposed matrix.
+        adjoint: Solve with the adjoint matrix.
         name: Accepted for compatibility.
 
     Returns:
@@ -64,7 +67,8 @@ def triangular_solve(
         return whole
     op = "MatrixTriangularSolve"
     a, b = same_dtype(matrix, rhs, op)
-    a, b = matrices(a, op, square=True), matrices(b, op)
+    a = matrices(a, op, square=True, complex_too=True)
+    b = matrices(b, op, complex_too=True)
     if not a.shape[-1:].is_compatible_with(b.shape[-2:-1]):
         raise InvalidArgumentError(
             f"{op}: expected as many rows in rhs as in the matrix; got {a.shape} and {b.shape}.",
@@ -79,6 +83,8 @@ def triangular_solve(
         return _with_more_columns(a, b, extra, lower, adjoint)
     if a.shape[:-2] != b.shape[:-2] or not a.shape.is_fully_defined():
         a, b = _of_one_batch(a, b)
+    if a.dtype.is_complex:
+        return _solved_complex(a, b, lower, adjoint)
     if adjoint:
         a = swap_last_two(a)
     found: Tensor = _Triangle(lower != adjoint).solved(a, b)
@@ -155,6 +161,15 @@ def banded_triangular_solve(
     return triangular_solve(dense, b, lower, adjoint)
 
 
+def _solved_complex(a: Tensor, b: Tensor, lower: bool, adjoint: bool) -> Tensor:
+    """The same of complex numbers: with ones on the diagonal the embedded matrix is a triangle."""
+    rows = diag_part(a)[..., None]
+    unit = embedded(a / rows)
+    if adjoint:
+        return of_columns(triangular_solve(unit, columns(b), lower, True), b) / conjugate(rows)
+    return of_columns(triangular_solve(unit, columns(b / rows), lower), b)
+
+
 def _of_one_batch(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """Return both, expanded to their common batch."""
     lead_a = ox.Shape(a, end=-2)
@@ -217,11 +232,11 @@ _substitution = Composite(_substitute, "triangular_solve", routine=lapack.triang
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
-    """Lower triangular matrices ``l`` with ``l @ transpose(l) = input``.
+    """Lower triangular matrices ``l`` with ``l @ adjoint(l) = input``.
 
     Args:
-        input: ``[..., n, n]`` of a floating dtype, symmetric and positive definite; only the lower
-            triangle is read.
+        input: ``[..., n, n]`` of a floating or complex dtype, self-adjoint and positive definite;
+            only the lower triangle is read.
         name: Accepted for compatibility.
 
     Returns:
@@ -240,7 +255,9 @@ def cholesky(input: Any, name: str | None = None) -> Tensor:
     if rank_is_open(input):
         whole: Tensor = over_batches(cholesky, (input, 2))
         return whole
-    a = matrices(input, "Cholesky", square=True)
+    a = matrices(input, "Cholesky", square=True, complex_too=True)
+    if a.dtype.is_complex:
+        return of_embedded(cholesky(embedded(a)), a)
     found: Tensor = _factored(a)
     return found
 

@@ -19,6 +19,7 @@ from tfx.ops.array.pad import pad
 from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import boolean_mask
 from tfx.ops.common.arguments import as_int64, static_ints, tensor
+from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.linalg.diagonals import diag, diag_part
 from tfx.ops.linalg.matmul import matrix_transpose
 
@@ -46,7 +47,7 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
         )
     x = tensor(diagonals)
     if diagonals_format == "matrix":
-        whole = matrices(x, op, square=True)
+        whole = matrices(x, op, square=True, complex_too=True)
         middle = diag_part(whole)
         above = diag_part(whole, k=1)
         below = diag_part(whole, k=-1)
@@ -91,7 +92,7 @@ def tridiagonal_matmul(
         array([4., 8., 8.], dtype=float32)
     """
     above, middle, below = _diagonals(diagonals, diagonals_format, "tridiagonal_matmul")
-    x = matrices(rhs, "tridiagonal_matmul")
+    x = matrices(rhs, "tridiagonal_matmul", complex_too=True)
     lead: list[list[int]] = [[0, 0]] * ((x.shape.rank or 2) - 2)
     later = pad(x[..., 1:, :], [*lead, [0, 1], [0, 0]])
     earlier = pad(x[..., :-1, :], [*lead, [1, 0], [0, 0]])
@@ -115,7 +116,7 @@ def tridiagonal_solve(
         rhs: ``[..., n, k]``, or ``[..., n]`` for one vector.
         diagonals_format: See there.
         transpose_rhs: ``rhs`` is ``[..., k, n]``.
-        conjugate_rhs: Without effect: there are no complex tensors.
+        conjugate_rhs: Solve for the conjugates of ``rhs``.
         name: Accepted for compatibility.
         partial_pivoting: Accepted for compatibility: rows are exchanged always.
         perturb_singular: Must be False.
@@ -138,7 +139,7 @@ def tridiagonal_solve(
             "perturb_singular=True is not available: singular matrices are refused."
         )
     above, middle, below = _diagonals(diagonals, diagonals_format, "tridiagonal_solve")
-    right = tensor(rhs)
+    right = conjugate(tensor(rhs)) if conjugate_rhs else tensor(rhs)
     vector = right.shape.rank == (middle.shape.rank or 0)
     if vector:
         right = right[..., None]

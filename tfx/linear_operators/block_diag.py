@@ -9,7 +9,7 @@ from typing import Any
 from tfx.core.shapes import TensorShape
 from tfx.framework.tensor import Tensor
 from tfx.linear_operators import hints
-from tfx.linear_operators.blocks import BlockOperator
+from tfx.linear_operators.blocks import BlockOperator, sum_of
 from tfx.linear_operators.combined import listed
 from tfx.linear_operators.tensors import broadcast_batches, joined, with_shape
 from tfx.ops.array.concat import concat
@@ -63,15 +63,14 @@ class LinearOperatorBlockDiag(BlockOperator):
             self._name = "_ds_".join(each.name for each in self._operators)
 
     def _shape(self) -> TensorShape:
-        rows, columns = (sum(self._block_sizes(axis)) for axis in (-2, -1))  # type: ignore[arg-type]
-        return self._batch().concatenate([rows, columns])
+        return self._batch().concatenate([self._block_total(-2), self._block_total(-1)])
 
     def _shape_tensor(self) -> Tensor:
         rows = [each.range_dimension_tensor() for each in self._operators]
         columns = [each.domain_dimension_tensor() for each in self._operators]
         return joined(self._open_batch(), [sum_of(rows), sum_of(columns)])
 
-    def _of_each(self, method: str, **known: bool | None) -> Any:
+    def _of_each(self, method: str, **known: Any) -> Any:
         made = [getattr(each, method)() for each in self._operators]
         return LinearOperatorBlockDiag(made, **{**hints.own(self), "is_square": True, **known})
 
@@ -143,8 +142,3 @@ class LinearOperatorBlockDiag(BlockOperator):
 
     def _assert_positive_definite(self) -> Any:
         return self._each_asserts("assert_positive_definite")
-
-
-def sum_of(terms: list[Any]) -> Any:
-    """The sum of tensors, which broadcast."""
-    return functools.reduce(python_operator.add, terms)

@@ -10,8 +10,7 @@ from typing import Any
 from tfx.core.shapes import TensorShape
 from tfx.framework.tensor import Tensor
 from tfx.linear_operators import hints
-from tfx.linear_operators.block_diag import sum_of
-from tfx.linear_operators.blocks import BlockOperator
+from tfx.linear_operators.blocks import BlockOperator, sum_of
 from tfx.linear_operators.combined import listed, require_one_dtype
 from tfx.linear_operators.identity import LinearOperatorScaledIdentity
 from tfx.linear_operators.sums import added
@@ -123,9 +122,8 @@ class LinearOperatorBlockLowerTriangular(BlockOperator):
                 )
 
     def _shape(self) -> TensorShape:
-        columns, rows = (sum(self._block_sizes(axis)) for axis in (-1, -2))  # type: ignore[arg-type]
         batch = same_shape(*(each.batch_shape for each in self._all()))
-        return batch.concatenate([columns, rows])
+        return batch.concatenate([self._block_total(-2), self._block_total(-1)])
 
     def _shape_tensor(self) -> Tensor:
         size = sum_of([each.domain_dimension_tensor() for each in self._diagonal_operators])

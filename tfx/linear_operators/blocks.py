@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 from tfx.core import nest
@@ -35,6 +37,11 @@ class BlockOperator(CombinedOperator):
     def _block_sizes(self, axis: int) -> list[Dimension]:
         """The numbers of columns (-1) or rows (-2) of the blocks on the diagonal."""
         return [Dimension(each._dimension(axis)) for each in self._diagonal_operators]
+
+    def _block_total(self, axis: int) -> int | None:
+        """The number of columns (-1) or rows (-2) of all blocks on the diagonal."""
+        total: Dimension = sum_of(self._block_sizes(axis))
+        return total.value
 
     def matmul(
         self, x: Any, adjoint: bool = False, adjoint_arg: bool = False, name: str = "matmul"
@@ -183,6 +190,11 @@ class BlockOperator(CombinedOperator):
         """What a method gives for the blocks of the diagonal, one vector after the other."""
         found = [getattr(each, method)()[..., None] for each in self._diagonal_operators]
         return squeeze(concat(broadcast_batches(found), -2), -1)
+
+
+def sum_of(terms: list[Any]) -> Any:
+    """The sum of sizes, or of tensors, which broadcast."""
+    return functools.reduce(operator.add, terms)
 
 
 def _is_blockwise(sizes: list[Dimension], x: Any, axis: int) -> bool:

@@ -1,4 +1,4 @@
-"""``LinearOperatorCirculant`` and its relatives: matrices that the Fourier transform makes diagonal.
+"""``LinearOperatorCirculant`` and its relatives: diagonal behind a Fourier transform.
 
 A product is two transforms and a product with the spectrum. The classes differ in how many axes the
 vectors are seen as having.
@@ -6,8 +6,6 @@ vectors are seen as having.
 
 from __future__ import annotations
 
-import functools
-import operator
 from typing import Any, ClassVar
 
 from tfx.core import dtypes
@@ -103,9 +101,9 @@ class CirculantOperator(LinearOperator):
         return shape(self._spectrum)[-self._block_depth :]
 
     def _shape(self) -> TensorShape:
-        block: Any = self.block_shape
-        size = functools.reduce(operator.mul, block) if block.is_fully_defined() else None
-        return self._spectrum.shape[: -self._block_depth].concatenate([size, size])  # type: ignore[no-any-return]
+        known: TensorShape = self._spectrum.shape
+        size = self.block_shape.num_elements()
+        return known[: -self._block_depth].concatenate([size, size])
 
     def _shape_tensor(self) -> Tensor:
         known = shape(self._spectrum)

@@ -79,7 +79,7 @@ class LinearOperatorComposition(CombinedOperator):
         for each in rest:
             columns.assert_is_compatible_with(each.range_dimension)
             columns = each.domain_dimension
-        return self._batch().concatenate([first.range_dimension, columns])
+        return self._batch().concatenate([first.range_dimension.value, columns.value])
 
     def _shape_tensor(self) -> Tensor:
         rows = self._operators[0].range_dimension_tensor()

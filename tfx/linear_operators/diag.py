@@ -87,7 +87,7 @@ class LinearOperatorDiag(LinearOperator):
     def _read(self, adjoint: bool = False) -> Tensor:
         return conj(self._diag) if adjoint else convert_to_tensor(self._diag)
 
-    def _like(self, diag: Any, **known: bool | None) -> LinearOperatorDiag:
+    def _like(self, diag: Any, **known: Any) -> LinearOperatorDiag:
         return LinearOperatorDiag(diag, **{**hints.own(self), **known})
 
     def _linop_inverse(self) -> Any:
@@ -97,8 +97,7 @@ class LinearOperatorDiag(LinearOperator):
         return self._like(self._read(adjoint=True))
 
     def _linop_cholesky(self) -> Any:
-        known = dict.fromkeys(("is_non_singular", "is_self_adjoint", "is_positive_definite"), True)
-        return self._like(sqrt(self._diag), **known)
+        return self._like(sqrt(self._diag), **dict.fromkeys(hints.own(self), True))
 
     def _assert_non_singular(self) -> Any:
         message = "Singular operator:  Diagonal contained zero values."

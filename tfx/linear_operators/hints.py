@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeAlias
 
-Hint = bool | None
+Hint: TypeAlias = bool | None
+# By their names: arguments of a constructor.
+Hints: TypeAlias = dict[str, Any]
 
 
 def self_adjoint_if_commuting(a: Any, b: Any) -> Hint:
@@ -38,7 +40,7 @@ def square(a: Any, b: Any) -> Hint:
     return None if a.is_square is None or b.is_square is None else False
 
 
-def commuting(a: Any, b: Any) -> dict[str, Hint]:
+def commuting(a: Any, b: Any) -> Hints:
     """The hints of the product of two square operators that commute."""
     return {
         "is_non_singular": non_singular(a, b),
@@ -48,7 +50,7 @@ def commuting(a: Any, b: Any) -> dict[str, Hint]:
     }
 
 
-def of_any(a: Any, b: Any) -> dict[str, Hint]:
+def of_any(a: Any, b: Any) -> Hints:
     """The hints of the product of two operators of which nothing else is known."""
     whole = square(a, b)
     known = False if whole is False else None
@@ -60,7 +62,7 @@ def of_any(a: Any, b: Any) -> dict[str, Hint]:
     }
 
 
-def own(operator: Any) -> dict[str, Hint]:
+def own(operator: Any) -> Hints:
     """The hints of an operator, for one of the same properties."""
     return {
         "is_non_singular": operator.is_non_singular,
@@ -70,7 +72,7 @@ def own(operator: Any) -> dict[str, Hint]:
     }
 
 
-def agreed(operator: Any, given: dict[str, Hint], what: str) -> dict[str, Hint]:
+def agreed(operator: Any, given: Hints, what: str) -> Hints:
     """Hints that an operator shares with what is made of it, such as its adjoint.
 
     Args:
@@ -81,7 +83,7 @@ def agreed(operator: Any, given: dict[str, Hint], what: str) -> dict[str, Hint]:
     Raises:
         ValueError: they contradict each other.
     """
-    found: dict[str, Hint] = {}
+    found: Hints = {}
     for name, said in given.items():
         has = getattr(operator, name)
         if has is not None and said is not None and bool(has) != bool(said):
@@ -93,9 +95,7 @@ def agreed(operator: Any, given: dict[str, Hint], what: str) -> dict[str, Hint]:
     return found
 
 
-def of_all(
-    operators: list[Any], given: dict[str, Hint], names: tuple[str, ...], what: str
-) -> dict[str, Hint]:
+def of_all(operators: list[Any], given: Hints, names: tuple[str, ...], what: str) -> Hints:
     """Hints that hold for a whole if they hold for all its parts.
 
     Args:

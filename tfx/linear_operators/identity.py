@@ -66,7 +66,7 @@ class SizedOperator(LinearOperator):
         return x
 
     def _diagonal_shape(self) -> Any:
-        known = self.shape
+        known: Any = self.shape
         if known.is_fully_defined():
             return [*known[:-2], min(known[-2:])]
         whole = self.shape_tensor()
@@ -169,8 +169,7 @@ class LinearOperatorIdentity(UniformOperator):
         self._set_up(as_dtype(dtype or dtypes.float32), parameters)
 
     def _linop_cholesky(self) -> Any:
-        known = dict.fromkeys(hints.own(self), True)
-        return LinearOperatorIdentity(self._num_rows, self._batch_shape_arg, self.dtype, **known)
+        return LinearOperatorIdentity(self._num_rows, self._batch_shape_arg, self.dtype)
 
     def _linop_inverse(self) -> Any:
         return self
@@ -281,7 +280,7 @@ class LinearOperatorScaledIdentity(SizedOperator):
         size = cast(self._num_rows, dtypes.int32)
         return joined(shape(self._multiplier), stack([size, size]))
 
-    def _like(self, multiplier: Any, **known: bool | None) -> LinearOperatorScaledIdentity:
+    def _like(self, multiplier: Any, **known: Any) -> LinearOperatorScaledIdentity:
         given = {**hints.own(self), **known}
         return LinearOperatorScaledIdentity(self._num_rows, multiplier, **given)
 

@@ -80,7 +80,7 @@ class LinearOperatorKronecker(CombinedOperator):
         matrix = [functools.reduce(python_operator.mul, sizes) for sizes in (rows, columns)]
         return joined(self._open_batch(), matrix)
 
-    def _of_each(self, method: str, **known: bool | None) -> Any:
+    def _of_each(self, method: str, **known: Any) -> Any:
         made = [getattr(each, method)() for each in self._operators]
         return LinearOperatorKronecker(made, **{**hints.own(self), "is_square": True, **known})
 

@@ -144,7 +144,7 @@ class LinearOperator(Shaped, ABC):
         said = {n: known.get(n, given.get(n)) for n in HINTS}
         LinearOperator.__init__(self, dtype, name=given["name"], parameters=given, **said)
 
-    def _name_scope(self, name: str | None = None) -> Any:  # type: ignore[override]
+    def _name_scope(self, name: str | None = None) -> Any:
         """A ``with`` scope that prefixes names with the operator's and that of a method."""
         return name_scope(self.name if name is None else f"{self.name}/{name}")
 
@@ -161,7 +161,7 @@ class LinearOperator(Shaped, ABC):
 
     @property
     def dtype(self) -> DType:
-        """dtype of the matrices."""
+        """Dtype of the matrices."""
         return self._dtype
 
     @property
@@ -190,7 +190,7 @@ class LinearOperator(Shaped, ABC):
         seen: bool | None = self.domain_dimension == self.range_dimension
         if self._is_square_hint is False and seen:
             raise ValueError(
-                f"The hint is_square is False, but the operator is square: its shape is {self.shape}."
+                f"The hint is_square is False, but the operator of shape {self.shape} is square."
             )
         return seen if self._is_square_hint is None else self._is_square_hint
 
@@ -469,7 +469,7 @@ class LinearOperator(Shaped, ABC):
         self._require_square("Determinant")
         return self._determinant()
 
-    def _determinant(self) -> Any:
+    def _determinant(self) -> Tensor:
         if self._can_use_cholesky():
             return exp(self.log_abs_determinant())
         return det(self.to_dense())
@@ -483,7 +483,7 @@ class LinearOperator(Shaped, ABC):
         self._require_square("Determinant")
         return self._log_abs_determinant()
 
-    def _log_abs_determinant(self) -> Any:
+    def _log_abs_determinant(self) -> Tensor:
         if self._can_use_cholesky():
             pivots = diag_part(cholesky(self.to_dense()))
             return 2 * reduce_sum(log(pivots), axis=[-1])
@@ -500,23 +500,24 @@ class LinearOperator(Shaped, ABC):
         """The matrices as a tensor ``[..., M, N]``."""
         return self._to_dense()
 
-    def _to_dense(self) -> Any:
+    def _to_dense(self) -> Tensor:
         rows = self._static_or_tensor_dimension()
         batch = self._static_or_tensor_batch()
-        return self.matmul(eye(rows, batch_shape=batch, dtype=self.dtype))
+        found: Tensor = self.matmul(eye(rows, batch_shape=batch, dtype=self.dtype))
+        return found
 
     def diag_part(self, name: str = "diag_part") -> Tensor:
         """The main diagonal, ``[..., min(M, N)]``; a default makes the dense matrix."""
         return self._diag_part()
 
-    def _diag_part(self) -> Any:
+    def _diag_part(self) -> Tensor:
         return diag_part(self.to_dense())
 
     def trace(self, name: str = "trace") -> Tensor:
         """The sum of the main diagonal."""
         return self._trace()
 
-    def _trace(self) -> Any:
+    def _trace(self) -> Tensor:
         return reduce_sum(self.diag_part(), axis=-1)
 
     def add_to_tensor(self, x: Any, name: str = "add_to_tensor") -> Tensor:
@@ -529,7 +530,7 @@ class LinearOperator(Shaped, ABC):
         self._check_input_dtype(checked)
         return self._add_to_tensor(checked)
 
-    def _add_to_tensor(self, x: Any) -> Any:
+    def _add_to_tensor(self, x: Any) -> Tensor:
         return self.to_dense() + x
 
     def eigvals(self, name: str = "eigvals") -> Tensor:
@@ -544,14 +545,14 @@ class LinearOperator(Shaped, ABC):
             )
         return self._eigvals()
 
-    def _eigvals(self) -> Any:
+    def _eigvals(self) -> Tensor:
         return eigvalsh(self.to_dense())
 
     def cond(self, name: str = "cond") -> Tensor:
         """The condition number: the largest singular value by the smallest."""
         return self._cond()
 
-    def _cond(self) -> Any:
+    def _cond(self) -> Tensor:
         if self.is_self_adjoint:
             return ratio_of_sizes(self._eigvals())
         return ratio_of_sizes(svd(self.to_dense(), compute_uv=False))

@@ -159,7 +159,8 @@ def solve_broadcast(matrix: Any, rhs: Tensor, adjoint: bool = False) -> Tensor:
     A matrix is decomposed once for all right-hand sides where these have more axes than it has.
     """
     a = convert_to_tensor(matrix)
-    extra = 0 if None in (a.shape.rank, rhs.shape.rank) else rhs.shape.rank - a.shape.rank  # type: ignore[operator]
+    ranks = rhs.shape.rank, a.shape.rank
+    extra = 0 if ranks[0] is None or ranks[1] is None else ranks[0] - ranks[1]
     if extra <= 0 or math.prod(n or 2 for n in rhs.shape[:extra]) < 2:
         a, b = broadcast_batches([a, rhs])
         return solve(a, b, adjoint=adjoint)

@@ -100,7 +100,7 @@ class LinearOperatorTridiag(LinearOperator):
             found: TensorShape = self._diagonals.shape
             return found
         if self._diagonals_format == "compact":
-            known = self._diagonals.shape
+            known: TensorShape = self._diagonals.shape
             return known[:-2].concatenate(known[-1:]).concatenate(known[-1:])
         batch = same_shape(*(d.shape[:-1] for d in self._diagonals))
         size = self._diagonals[1].shape[-1:]

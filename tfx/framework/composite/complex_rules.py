@@ -63,7 +63,7 @@ ComplexRule: TypeAlias = "Callable[[ComplexOp], Tensor | Sequence[Tensor]]"
 _rules: dict[str, ComplexRule] = {}
 _COMPLEX = frozenset((dtypes.complex64.onnx, dtypes.complex128.onnx))
 # The modules that have them, known by name alone, and imported when one is first asked for.
-_elsewhere = ["moving", "arithmetic", "functions", "inverse_functions"]
+_elsewhere = ["moving", "arithmetic", "products", "functions", "inverse_functions"]
 
 
 def complex_rule(*ops: str) -> Callable[[ComplexRule], ComplexRule]:

@@ -12,6 +12,7 @@ from tfx.ops.common.arguments import cast_to, scalar_like, tensor
 from tfx.ops.math.arithmetic import maximum, multiply, subtract
 from tfx.ops.math.cast import cast, stop_gradient
 from tfx.ops.math.comparison import equal, not_equal
+from tfx.ops.math.elementwise import abs as absolute
 from tfx.ops.math.elementwise import rsqrt, sqrt, square
 from tfx.ops.math.reduction import reduce_mean, reduce_sum
 
@@ -80,7 +81,7 @@ def l2_normalize(
     """``x`` over its Euclidean norm along ``axis``.
 
     Args:
-        x: Tensor of a floating dtype, or a value convertible to one.
+        x: Tensor of a floating or complex dtype, or a value convertible to one.
         axis: A number or several; None: all axes.
         epsilon: Lower bound of the squared norm, which keeps 0 at 0.
         name: Accepted for compatibility.
@@ -94,8 +95,9 @@ def l2_normalize(
         array([0.6, 0.8], dtype=float32)
     """
     x = tensor(x)
-    squared_norm = reduce_sum(square(x), axis, keepdims=True)
-    return multiply(x, rsqrt(maximum(squared_norm, epsilon)))
+    squares = square(absolute(x)) if x.dtype.is_complex else square(x)
+    scale = rsqrt(maximum(reduce_sum(squares, axis, keepdims=True), epsilon))
+    return multiply(x, cast_to(scale, x.dtype))
 
 
 def count_nonzero(
