@@ -11,21 +11,19 @@ from types import TracebackType
 from typing import Any, Self
 
 from tfx.autodiff.backprop import backpropagate_slices
+from tfx.autodiff.differentiated import flat_sources_of, like_sources, parts_of
 from tfx.autodiff.missing_gradients import why_none
 from tfx.autodiff.record_placeholders import SparingRecord, StandIn, Unread, meant, stand_in
 from tfx.autodiff.straight_through import dependent
-from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.lazy_namespaces import fetch
 from tfx.core.source import user_frame
 from tfx.framework.builder import ox
-from tfx.framework.composite.ragged import is_ragged
-from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.context import current, set_context
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.rules import OpRecord, is_differentiable
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.framework.variable import Variable, variable_of
+from tfx.framework.variable import Variable
 from tfx.ops.array import creation
 
 # Jacobians are one backward pass, vectorized by the layers above, whose functions are fetched by
@@ -249,7 +247,7 @@ class GradientTape:
             ValueError: something else than tensors and variables.
             RuntimeError: the tape has not begun to record, or is used up.
         """
-        flat = [_watchable(x) for x in nest.flatten(tensor)]
+        flat = parts_of(tensor)
         for x in flat:
             if not isinstance(x, Tensor | Variable):
                 raise ValueError(
@@ -352,12 +350,8 @@ class GradientTape:
                 "be differentiated, but received None."
             )
         flat_sources = flat_sources_of(sources)
-        targets = [_watchable(t) for t in nest.flatten(target)]
-        seeds = (
-            [None] * len(targets)
-            if output_gradients is None
-            else [_watchable(g) for g in nest.flatten(output_gradients)]
-        )
+        targets = parts_of(target)
+        seeds = [None] * len(targets) if output_gradients is None else parts_of(output_gradients)
         if len(seeds) != len(targets):
             raise InvalidArgumentError(
                 f"output_gradients has {len(seeds)} gradients for {len(targets)} targets; expected "
@@ -377,8 +371,7 @@ class GradientTape:
             for s in [s for s in flat_sources if found[id(s)] is None]:
                 _log.info("%s", why_none(s, targets, records, id(s) in watched))
         flat = [_finish(found[id(s)], s, unconnected) for s in flat_sources]
-        rows = zip(nest.flatten(sources), flat, strict=True)
-        return nest.pack_sequence_as(sources, [_like_source(s, g) for s, g in rows])
+        return like_sources(sources, flat)
 
     def jacobian(
         self,
@@ -547,38 +540,6 @@ def _warn_of_recorded_gradients() -> None:
             "gradient in order to compute higher order derivatives. [%s]",
             source.text(),
         )
-
-
-def _watchable(x: Any) -> Any:
-    """What a tape knows of an object: the values of a ragged or sparse tensor."""
-    if is_sparse(x):
-        return x.values
-    return x.flat_values if is_ragged(x) else variable_of(x)
-
-
-def _like_source(source: Any, gradient: Any) -> Any:
-    """A gradient in the form of its source: with respect to a ragged tensor, a ragged one."""
-    if gradient is not None and is_sparse(source):
-        return source.with_values(gradient)
-    if gradient is None or not is_ragged(source):
-        return gradient
-    return source.with_flat_values(gradient)
-
-
-def flat_sources_of(sources: Any) -> list[Any]:
-    """The sources of a gradient in a list.
-
-    Raises:
-        TypeError: one of them is neither a tensor nor a variable.
-    """
-    flat = [_watchable(s) for s in nest.flatten(sources)]
-    for s in flat:
-        if not isinstance(s, Tensor | Variable):
-            raise TypeError(
-                f"Cannot compute a gradient with respect to {s!r} of type {type(s).__name__!r}: "
-                "expected a Tensor or Variable."
-            )
-    return flat
 
 
 def unconnected_kind(value: UnconnectedGradients | str) -> UnconnectedGradients:

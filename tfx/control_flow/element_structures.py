@@ -1,4 +1,4 @@
-"""Structures of elements along first axes: objects of extension types are their tensors.
+"""Structures of elements along first axes: extension types and operators are their tensors.
 
 Those that hold ragged or sparse tensors are not: rows of these are no slices of what they hold.
 """
@@ -12,15 +12,17 @@ from tfx.core import nest
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.composite import leaves as structures
-from tfx.framework.composite.extension_parts import KIND, map_shapes, without_first
+from tfx.framework.composite.extension_parts import map_shapes, without_first
 from tfx.framework.composite.extension_type import ExtensionType
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
 
 
 def _is_batch(value: Any) -> bool:
-    return isinstance(value, ExtensionType) and all(
-        isinstance(x, Tensor | Variable | TensorSpec) or _is_batch(x) for x in KIND.values(value)
+    kind = getattr(value, "_tfx_expanded_kind", None)
+    taken = isinstance(value, ExtensionType) or getattr(value, "_tfx_is_numeric", False)
+    return (taken and kind is not None) and all(
+        isinstance(x, Tensor | Variable | TensorSpec) or _is_batch(x) for x in kind.values(value)
     )
 
 
@@ -55,6 +57,9 @@ def of_rows(value: Any, length: int | None) -> Any:
 
 
 def _with_shapes(change: Callable[[TensorShape], TensorShape], value: Any) -> Any:
+    def changed(x: Any) -> Any:
+        return map_shapes(change, x) if isinstance(x, ExtensionType) and _is_batch(x) else x
+
     if not any(map(_is_batch, nest.flatten(value))):
         return value
-    return nest.map_structure(lambda x: map_shapes(change, x) if _is_batch(x) else x, value)
+    return nest.map_structure(changed, value)

@@ -1,8 +1,9 @@
 """What elements look like: their specs, and how they are taken apart and put together.
 
-An element is a structure (tuples, named tuples, dicts, attrs classes, extension types) of
-*components*: tensors, None, or datasets. Lists are tensors, as in TensorFlow. Inside the pipeline
-an element is a flat tuple of components; a ``Structure`` knows how to build what a user sees.
+An element is a structure (tuples, named tuples, dicts, attrs classes, extension types, linear
+operators) of *components*: tensors, None, or datasets. Lists are tensors, as in TensorFlow. Inside
+the pipeline an element is a flat tuple of components; a ``Structure`` knows how to build what a
+user sees.
 
 Must not know where elements come from.
 """
@@ -135,6 +136,8 @@ def kind_of(value: Any) -> Kind | None:
         return None
     if isinstance(value, ExtensionType):
         return extension_parts.KIND
+    if getattr(value, "_tfx_is_numeric", False) is True:  # linear operators and their specs
+        return nest_kinds.expanded_kind_of(value)
     if isinstance(value, SparseTensor):
         return _SPARSE
     if isinstance(value, SparseTensorSpec):

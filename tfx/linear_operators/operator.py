@@ -6,7 +6,7 @@ default that makes the dense matrix says so.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Any
 
 import numpy as np
@@ -37,7 +37,7 @@ from tfx.ops.math.elementwise import exp, log
 from tfx.ops.math.reduction import reduce_max, reduce_min, reduce_sum
 
 
-class LinearOperator(Shaped, ABC):
+class LinearOperator(Shaped):
     """Base class of batches of matrices ``[B1, ..., Bb, M, N]`` that are known by a structure.
 
     A subclass defines ``_shape``, ``_shape_tensor`` and ``_matmul``, and what else its structure
@@ -84,6 +84,8 @@ class LinearOperator(Shaped, ABC):
     """
 
     _TF_MODULE_IGNORED_PROPERTIES = frozenset(("_self_parameters",))
+    # Tapes, loops over elements and datasets see the tensors and variables of an operator.
+    _tfx_is_numeric = True
     _tfx_value_class: Any
     _tfx_expanded_kind: Kind | None = None
     _spec_class: type[LinearOperatorSpec]
@@ -531,7 +533,8 @@ class LinearOperator(Shaped, ABC):
         return self._add_to_tensor(checked)
 
     def _add_to_tensor(self, x: Any) -> Tensor:
-        return self.to_dense() + x
+        found: Tensor = self.to_dense() + x
+        return found
 
     def eigvals(self, name: str = "eigvals") -> Tensor:
         """The eigenvalues of a self-adjoint operator; a default makes the dense matrix.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from typing import Any
 
 from tfx.core.dimension import Dimension
@@ -15,7 +15,7 @@ from tfx.ops.array.creation import ones, zeros
 from tfx.ops.array.shape import size
 
 
-class Shaped(Module):
+class Shaped(Module, ABC):
     """What follows of ``_shape`` and ``_shape_tensor``, which a class of operators defines.
 
     Attributes:

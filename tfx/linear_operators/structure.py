@@ -37,6 +37,7 @@ class LinearOperatorSpec(TypeSpec):
 
     _tfx_value_class: Any
     _tfx_expanded_kind: Kind
+    _tfx_is_numeric = True
 
     def __init__(self, parts: dict[str, Any], others: dict[str, Any]) -> None:
         self._parts, self._others = parts, others

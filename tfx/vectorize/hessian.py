@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tfx.autodiff.tape import GradientTape, flat_sources_of
+from tfx.autodiff.differentiated import flat_sources_of
+from tfx.autodiff.tape import GradientTape
 from tfx.framework.context import current
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import Tensor

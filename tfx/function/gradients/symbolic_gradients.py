@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from tfx.autodiff.backprop import backpropagate_slices
-from tfx.autodiff.tape import UnconnectedGradients, flat_sources_of, unconnected_kind
+from tfx.autodiff.differentiated import flat_sources_of
+from tfx.autodiff.tape import UnconnectedGradients, unconnected_kind
 from tfx.core import nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
