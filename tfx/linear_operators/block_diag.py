@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import functools
-import operator as python_operator
 from typing import Any
 
 from tfx.core.shapes import TensorShape
 from tfx.framework.tensor import Tensor
-from tfx.linear_operators import hints
-from tfx.linear_operators.blocks import BlockOperator, sum_of
-from tfx.linear_operators.combined import listed
+from tfx.linear_operators.blocks import BlockOperator
+from tfx.linear_operators.combined import PartwiseOperator, sum_of
 from tfx.linear_operators.tensors import broadcast_batches, joined, with_shape
 from tfx.ops.array.concat import concat
 from tfx.ops.array.creation import zeros
 from tfx.ops.array.shape import shape
 
-_IMPLIED = ("is_non_singular", "is_self_adjoint", "is_positive_definite")
 
-
-class LinearOperatorBlockDiag(BlockOperator):
+class LinearOperatorBlockDiag(BlockOperator, PartwiseOperator):
     """The direct sum of operators: each acts on its part of a vector.
 
     Arguments are tensors, or lists with a tensor for each block; the results are alike.
@@ -45,6 +40,8 @@ class LinearOperatorBlockDiag(BlockOperator):
         array([5., 3., 2.], dtype=float32)
     """
 
+    _kind, _joint = "direct sum", "_ds_"
+
     def __init__(
         self,
         operators: Any,
@@ -54,13 +51,7 @@ class LinearOperatorBlockDiag(BlockOperator):
         is_square: bool | None = True,
         name: str | None = None,
     ) -> None:
-        parameters = {**locals()}
-        self._operators = self._diagonal_operators = listed(operators)
-        given = {n: parameters[n] for n in _IMPLIED}
-        known = hints.of_all(self._operators, given, _IMPLIED, "direct sum")
-        self._set_up(self._operators[0].dtype, parameters, **known)
-        if name is None:
-            self._name = "_ds_".join(each.name for each in self._operators)
+        self._combine({**locals()})
 
     def _shape(self) -> TensorShape:
         return self._batch().concatenate([self._block_total(-2), self._block_total(-1)])
@@ -70,21 +61,6 @@ class LinearOperatorBlockDiag(BlockOperator):
         columns = [each.domain_dimension_tensor() for each in self._operators]
         return joined(self._open_batch(), [sum_of(rows), sum_of(columns)])
 
-    def _of_each(self, method: str, **known: Any) -> Any:
-        made = [getattr(each, method)() for each in self._operators]
-        return LinearOperatorBlockDiag(made, **{**hints.own(self), "is_square": True, **known})
-
-    def _linop_adjoint(self) -> Any:
-        return self._of_each("adjoint", is_square=self.is_square)
-
-    def _linop_inverse(self) -> Any:
-        return self._of_each("inverse")
-
-    def _linop_cholesky(self) -> Any:
-        return self._of_each(
-            "cholesky", is_non_singular=True, is_self_adjoint=None, is_positive_definite=None
-        )
-
     def _matmul_blocks(self, parts: list[Any], adjoint: bool) -> list[Any]:
         pairs = zip(self._operators, parts, strict=True)
         return [each.matmul(part, adjoint=adjoint) for each, part in pairs]
@@ -92,13 +68,6 @@ class LinearOperatorBlockDiag(BlockOperator):
     def _solve_blocks(self, parts: list[Any], adjoint: bool) -> list[Any]:
         pairs = zip(self._operators, parts, strict=True)
         return [each.solve(part, adjoint=adjoint) for each, part in pairs]
-
-    def _determinant(self) -> Any:
-        found = [each.determinant() for each in self._operators]
-        return functools.reduce(python_operator.mul, found)
-
-    def _log_abs_determinant(self) -> Any:
-        return sum_of([each.log_abs_determinant() for each in self._operators])
 
     def _require_square_blocks(self, what: str) -> None:
         if not all(each.is_square for each in self._operators):
@@ -129,13 +98,6 @@ class LinearOperatorBlockDiag(BlockOperator):
             row[number] = block
             rows.append(concat(row, -1))
         return with_shape(concat(rows, -2), self.shape)
-
-    def _each_asserts(self, method: str) -> Any:
-        for each in self._operators:
-            getattr(each, method)()
-
-    def _assert_non_singular(self) -> Any:
-        return self._each_asserts("assert_non_singular")
 
     def _assert_self_adjoint(self) -> Any:
         return self._each_asserts("assert_self_adjoint")

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import operator as python_operator
 from collections.abc import Iterable
 from typing import Any
 
 from tfx.core.shapes import TensorShape
 from tfx.framework.tensor import Tensor
 from tfx.linear_operators import hints
-from tfx.linear_operators.blocks import BlockOperator, sum_of
-from tfx.linear_operators.combined import listed, require_one_dtype
+from tfx.linear_operators.blocks import BlockOperator
+from tfx.linear_operators.combined import listed, require_one_dtype, sum_of
 from tfx.linear_operators.identity import LinearOperatorScaledIdentity
 from tfx.linear_operators.sums import added
 from tfx.linear_operators.tensors import (
@@ -72,18 +70,20 @@ class LinearOperatorBlockLowerTriangular(BlockOperator):
         self._operators = [listed(row) for row in operators]
         if not self._operators:
             raise ValueError(f"Argument `operators` must be a list of >=1 rows; got {operators!r}.")
-        self._diagonal_operators = [row[-1] for row in self._operators]
         require_one_dtype(self._all())
         known = self._singular_or_not(is_non_singular)
         self._check_sizes()
         self._check_square(is_square)
         self._set_up(self._operators[0][0].dtype, parameters, is_non_singular=known, is_square=True)
 
+    def _parts(self) -> list[Any]:
+        return [row[-1] for row in self._operators]
+
     def _all(self) -> list[Any]:
         return [each for row in self._operators for each in row]
 
     def _singular_or_not(self, said: bool | None) -> bool | None:
-        on_diagonal = [each.is_non_singular for each in self._diagonal_operators]
+        on_diagonal = [each.is_non_singular for each in self._parts()]
         known = True if all(on_diagonal) else False if False in on_diagonal else None
         if None not in (known, said) and known != said:
             raise ValueError(
@@ -114,7 +114,7 @@ class LinearOperatorBlockLowerTriangular(BlockOperator):
             raise ValueError(
                 "A LinearOperatorBlockLowerTriangular must be square; got is_square=False."
             )
-        for i, each in enumerate(self._diagonal_operators):
+        for i, each in enumerate(self._parts()):
             if each.is_square is False:
                 raise ValueError(
                     "Matrices on the diagonal (the last of each row) must be square; got the shape "
@@ -126,7 +126,7 @@ class LinearOperatorBlockLowerTriangular(BlockOperator):
         return batch.concatenate([self._block_total(-2), self._block_total(-1)])
 
     def _shape_tensor(self) -> Tensor:
-        size = sum_of([each.domain_dimension_tensor() for each in self._diagonal_operators])
+        size = sum_of([each.domain_dimension_tensor() for each in self._parts()])
         batch = same_shape_tensor(*(each.batch_shape_tensor() for each in self._all()))
         return joined(batch, [size, size])
 
@@ -171,19 +171,15 @@ class LinearOperatorBlockLowerTriangular(BlockOperator):
         return [found[i] for i in range(size)]
 
     def _determinant(self) -> Any:
-        if all(each.is_positive_definite for each in self._diagonal_operators):
+        if all(each.is_positive_definite for each in self._parts()):
             return exp(self._log_abs_determinant())
-        found = [each.determinant() for each in self._diagonal_operators]
-        return functools.reduce(python_operator.mul, found)
-
-    def _log_abs_determinant(self) -> Any:
-        return sum_of([each.log_abs_determinant() for each in self._diagonal_operators])
+        return super()._determinant()
 
     def _diag_part(self) -> Any:
         return self._on_diagonal("diag_part")
 
     def _trace(self) -> Any:
-        return sum_of([each.trace() for each in self._diagonal_operators])
+        return sum_of([each.trace() for each in self._parts()])
 
     def _eigvals(self) -> Any:
         return self._on_diagonal("eigvals")
@@ -198,10 +194,6 @@ class LinearOperatorBlockLowerTriangular(BlockOperator):
             empty = [zeros(joined(lead, [n]), self.dtype) for n in columns[number + 1 :]]
             whole.append(concat([*row, *empty], -1))
         return with_shape(concat(whole, -2), self.shape)
-
-    def _assert_non_singular(self) -> Any:
-        for each in self._diagonal_operators:
-            each.assert_non_singular()
 
     @property
     def _experimental_parameter_ndims_to_matrix_ndims(self) -> dict[str, Any]:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import functools
-import operator
+from abc import abstractmethod
 from typing import Any
 
 from tfx.core import nest
 from tfx.core.dimension import Dimension
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
-from tfx.linear_operators.combined import CombinedOperator
+from tfx.linear_operators.combined import CombinedOperator, sum_of
 from tfx.linear_operators.operator import LinearOperator
 from tfx.linear_operators.tensors import adjoint_if, broadcast_batches, joined
 from tfx.ops.array.concat import concat, split
@@ -18,25 +17,19 @@ from tfx.ops.array.reshape import expand_dims, squeeze
 
 
 class BlockOperator(CombinedOperator):
-    """An operator of blocks, of which those on the diagonal are square or stand alone.
+    """An operator of blocks; its parts are those on the diagonal."""
 
-    Attributes:
-        _diagonal_operators: The blocks on the diagonal.
-    """
-
-    _diagonal_operators: list[Any]
-
+    @abstractmethod
     def _matmul_blocks(self, parts: list[Any], adjoint: bool) -> list[Any]:
         """The product's parts, one for each row of blocks."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _solve_blocks(self, parts: list[Any], adjoint: bool) -> list[Any]:
         """The solution's parts."""
-        raise NotImplementedError
 
     def _block_sizes(self, axis: int) -> list[Dimension]:
         """The numbers of columns (-1) or rows (-2) of the blocks on the diagonal."""
-        return [Dimension(each._dimension(axis)) for each in self._diagonal_operators]
+        return [Dimension(each._dimension(axis)) for each in self._parts()]
 
     def _block_total(self, axis: int) -> int | None:
         """The number of columns (-1) or rows (-2) of all blocks on the diagonal."""
@@ -154,7 +147,7 @@ class BlockOperator(CombinedOperator):
 
     def _split(self, x: Tensor, axis: int) -> list[Tensor]:
         """The rows of matrices, as the blocks have columns (-1) or rows (-2)."""
-        sizes = [each._static_or_tensor_dimension(axis) for each in self._diagonal_operators]
+        sizes = [each._static_or_tensor_dimension(axis) for each in self._parts()]
         if all(isinstance(size, int) for size in sizes):
             return split(x, sizes, axis=-2)
         whole = joined(sizes)
@@ -186,22 +179,20 @@ class BlockOperator(CombinedOperator):
             found.append(part)
         return found
 
+    def _assert_non_singular(self) -> Any:
+        return self._each_asserts("assert_non_singular")
+
     def _on_diagonal(self, method: str) -> Any:
         """What a method gives for the blocks of the diagonal, one vector after the other."""
-        found = [getattr(each, method)()[..., None] for each in self._diagonal_operators]
+        found = [getattr(each, method)()[..., None] for each in self._parts()]
         return squeeze(concat(broadcast_batches(found), -2), -1)
-
-
-def sum_of(terms: list[Any]) -> Any:
-    """The sum of sizes, or of tensors, which broadcast."""
-    return functools.reduce(operator.add, terms)
 
 
 def _is_blockwise(sizes: list[Dimension], x: Any, axis: int) -> bool:
     if not isinstance(x, list | tuple) or len(x) != len(sizes):
         return False
     if not any(nest.is_nested(part) for part in x):
-        return True
+        return not all(isinstance(part, int | float | complex) for part in x)
     given = [convert_to_tensor(part).shape[axis] for part in x]
     known = [size.value for size in sizes]
     if all(size is None for size in known):

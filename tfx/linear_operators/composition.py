@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import operator as python_operator
 from typing import Any
 
 from tfx.core.dimension import Dimension
@@ -115,20 +113,10 @@ class LinearOperatorComposition(CombinedOperator):
             found = each.solve(found, adjoint=adjoint)
         return found
 
-    def _determinant(self) -> Any:
-        found = [each.determinant() for each in self._operators]
-        return functools.reduce(python_operator.mul, found)
-
-    def _log_abs_determinant(self) -> Any:
-        found = [each.log_abs_determinant() for each in self._operators]
-        return functools.reduce(python_operator.add, found)
-
     def _assert_non_singular(self) -> Any:
         if not all(each.is_square for each in self._operators):
             return super()._assert_non_singular()
-        for each in self._operators:
-            each.assert_non_singular()
-        return None
+        return self._each_asserts("assert_non_singular")
 
 
 def is_product_with_adjoint(operators: list[Any]) -> bool:

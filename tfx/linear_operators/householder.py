@@ -8,7 +8,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
-from tfx.linear_operators.operator import LinearOperator
+from tfx.linear_operators.isometry import IsometricOperator
 from tfx.linear_operators.tensors import adjoint_if, joined, kept, require_rank
 from tfx.ops.array.concat import concat
 from tfx.ops.array.creation import ones
@@ -21,7 +21,7 @@ from tfx.ops.math.complex_parts import conj
 from tfx.ops.math.statistics import l2_normalize
 
 
-class LinearOperatorHouseholder(LinearOperator):
+class LinearOperatorHouseholder(IsometricOperator):
     """A batch of reflections ``I - 2 v v^H`` about hyperplanes, ``v`` being of length 1.
 
     Args:
@@ -83,9 +83,6 @@ class LinearOperatorHouseholder(LinearOperator):
     def _direction(self) -> Tensor:
         return l2_normalize(convert_to_tensor(self._reflection_axis), axis=-1)
 
-    def _assert_non_singular(self) -> Any:
-        return None
-
     def _assert_positive_definite(self) -> Any:
         raise InvalidArgumentError("Householder operators are always non-positive definite.")
 
@@ -110,9 +107,6 @@ class LinearOperatorHouseholder(LinearOperator):
     def _determinant(self) -> Any:
         return -self._ones_of_batch()
 
-    def _log_abs_determinant(self) -> Any:
-        return self._zeros_of_batch()
-
     def _to_dense(self) -> Any:
         axis = expand_dims(self._direction(), -1)
         matrix = -2 * matmul(axis, axis, adjoint_b=True)
@@ -126,9 +120,6 @@ class LinearOperatorHouseholder(LinearOperator):
         known = shape(self._reflection_axis)
         first = -ones(joined(known[:-1], [1]), self.dtype)
         return concat([first, ones(joined(known[:-1], [known[-1] - 1]), self.dtype)], -1)
-
-    def _cond(self) -> Any:
-        return self._ones_of_batch()
 
     @property
     def _composite_tensor_fields(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from tfx.core.shapes import TensorShape
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.linear_operators import hints
+from tfx.linear_operators.isometry import IsometricOperator
 from tfx.linear_operators.operator import LinearOperator
 from tfx.linear_operators.slicing import sliced_batch_shape
 from tfx.linear_operators.tensors import (
@@ -118,7 +119,7 @@ class UniformOperator(SizedOperator):
         return type(self)(**{**self.parameters, "batch_shape": found})
 
 
-class LinearOperatorIdentity(UniformOperator):
+class LinearOperatorIdentity(UniformOperator, IsometricOperator):
     """A batch of identity matrices: products and solutions are the arguments themselves.
 
     Args:
@@ -174,9 +175,6 @@ class LinearOperatorIdentity(UniformOperator):
     def _linop_inverse(self) -> Any:
         return self
 
-    def _assert_non_singular(self) -> Any:
-        return None
-
     def _assert_positive_definite(self) -> Any:
         return None
 
@@ -189,11 +187,7 @@ class LinearOperatorIdentity(UniformOperator):
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return self._matmul(rhs, adjoint_arg=adjoint_arg)
 
-    def _determinant(self) -> Any:
-        return self._ones_of_batch()
-
-    def _log_abs_determinant(self) -> Any:
-        return self._zeros_of_batch()
+    _determinant = IsometricOperator._cond
 
     def _trace(self) -> Any:
         return cast(self.domain_dimension_tensor(), self.dtype) * self._ones_of_batch()
@@ -206,9 +200,6 @@ class LinearOperatorIdentity(UniformOperator):
 
     def _eigvals(self) -> Any:
         return self._diag_part()
-
-    def _cond(self) -> Any:
-        return self._ones_of_batch()
 
     @property
     def _composite_tensor_fields(self) -> tuple[str, ...]:

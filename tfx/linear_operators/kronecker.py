@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
-import operator as python_operator
 from collections.abc import Callable
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.tensor import Tensor
-from tfx.linear_operators import hints
-from tfx.linear_operators.combined import CombinedOperator, listed
+from tfx.linear_operators.combined import PartwiseOperator, product_of, sum_of
 from tfx.linear_operators.tensors import adjoint_if, joined, with_shape
 from tfx.ops.array.reshape import reshape
 from tfx.ops.array.shape import shape
@@ -19,10 +16,8 @@ from tfx.ops.linalg.matmul import matrix_transpose
 from tfx.ops.math.arithmetic import pow as power
 from tfx.ops.math.cast import cast
 
-_IMPLIED = ("is_non_singular", "is_self_adjoint", "is_positive_definite")
 
-
-class LinearOperatorKronecker(CombinedOperator):
+class LinearOperatorKronecker(PartwiseOperator):
     """The Kronecker product of operators.
 
     A product takes one axis of the argument after another through the operators, so that it needs
@@ -48,6 +43,8 @@ class LinearOperatorKronecker(CombinedOperator):
         array([ 1.,  2.,  3., 10., 20., 30.], dtype=float32)
     """
 
+    _kind, _joint = "Kronecker product", "_x_"
+
     def __init__(
         self,
         operators: Any,
@@ -57,43 +54,17 @@ class LinearOperatorKronecker(CombinedOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        parameters = {**locals()}
-        self._operators = listed(operators)
-        given = {n: parameters[n] for n in _IMPLIED}
-        known = hints.of_all(self._operators, given, _IMPLIED, "Kronecker product")
-        self._set_up(self._operators[0].dtype, parameters, **known)
-        if name is None:
-            self._name = "_x_".join(each.name for each in self._operators)
+        self._combine({**locals()})
 
     def _shape(self) -> TensorShape:
-        rows = functools.reduce(
-            python_operator.mul, [each.range_dimension for each in self._operators]
-        )
-        columns = functools.reduce(
-            python_operator.mul, [each.domain_dimension for each in self._operators]
-        )
-        return self._batch().concatenate([rows, columns])
+        rows = product_of([each.range_dimension for each in self._operators])
+        columns = product_of([each.domain_dimension for each in self._operators])
+        return self._batch().concatenate([rows.value, columns.value])
 
     def _shape_tensor(self) -> Tensor:
         rows = [each.range_dimension_tensor() for each in self._operators]
         columns = [each.domain_dimension_tensor() for each in self._operators]
-        matrix = [functools.reduce(python_operator.mul, sizes) for sizes in (rows, columns)]
-        return joined(self._open_batch(), matrix)
-
-    def _of_each(self, method: str, **known: Any) -> Any:
-        made = [getattr(each, method)() for each in self._operators]
-        return LinearOperatorKronecker(made, **{**hints.own(self), "is_square": True, **known})
-
-    def _linop_adjoint(self) -> Any:
-        return self._of_each("adjoint")
-
-    def _linop_inverse(self) -> Any:
-        return self._of_each("inverse")
-
-    def _linop_cholesky(self) -> Any:
-        return self._of_each(
-            "cholesky", is_non_singular=True, is_self_adjoint=None, is_positive_definite=None
-        )
+        return joined(self._open_batch(), [product_of(rows), product_of(columns)])
 
     def _through(
         self, x: Tensor, adjoint: bool, apply: Callable[[Any, Tensor], Tensor], backwards: bool
@@ -140,8 +111,9 @@ class LinearOperatorKronecker(CombinedOperator):
         return cast(count, self.dtype)
 
     def _determinant(self) -> Any:
-        found = [power(each.determinant(), self._times(each)) for each in self._operators]
-        return functools.reduce(python_operator.mul, found)
+        return product_of(
+            [power(each.determinant(), self._times(each)) for each in self._operators]
+        )
 
     def _log_abs_determinant(self) -> Any:
         found = [each.log_abs_determinant() for each in self._operators]
@@ -149,7 +121,7 @@ class LinearOperatorKronecker(CombinedOperator):
             cast(self._times(o), x.dtype) for o, x in zip(self._operators, found, strict=True)
         ]
         terms = [x * n for x, n in zip(found, counts, strict=True)]
-        return functools.reduce(python_operator.add, terms)
+        return sum_of(terms)
 
     def _all_square(self) -> bool:
         return all(each.is_square for each in self._operators)
@@ -157,7 +129,7 @@ class LinearOperatorKronecker(CombinedOperator):
     def _trace(self) -> Any:
         if not self._all_square():
             return super()._trace()
-        return functools.reduce(python_operator.mul, [each.trace() for each in self._operators])
+        return product_of([each.trace() for each in self._operators])
 
     def _diag_part(self) -> Any:
         if not self._all_square():
@@ -185,13 +157,11 @@ class LinearOperatorKronecker(CombinedOperator):
 
     def _assert_non_singular(self) -> Any:
         self._require_square_factors()
-        for each in self._operators:
-            each.assert_non_singular()
+        return self._each_asserts("assert_non_singular")
 
     def _assert_self_adjoint(self) -> Any:
         self._require_square_factors()
-        for each in self._operators:
-            each.assert_self_adjoint()
+        return self._each_asserts("assert_self_adjoint")
 
 
 def _outer(vectors: list[Any]) -> Any:

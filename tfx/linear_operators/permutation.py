@@ -11,7 +11,7 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.shapes import TensorShape
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
-from tfx.linear_operators.operator import LinearOperator
+from tfx.linear_operators.isometry import IsometricOperator
 from tfx.linear_operators.tensors import (
     adjoint_if,
     is_reference,
@@ -30,7 +30,7 @@ from tfx.ops.math.cast import cast
 from tfx.ops.math.comparison import equal
 
 
-class LinearOperatorPermutation(LinearOperator):
+class LinearOperatorPermutation(IsometricOperator):
     """A batch of permutations: row ``i`` of a product is row ``perm[i]`` of the argument.
 
     Args:
@@ -95,9 +95,6 @@ class LinearOperatorPermutation(LinearOperator):
         known = shape(self._perm)
         return joined(known, known[-1:])
 
-    def _assert_non_singular(self) -> Any:
-        return None
-
     def _matmul(self, x: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         perm = convert_to_tensor(self._perm)
         if adjoint and not self.is_self_adjoint:
@@ -115,9 +112,6 @@ class LinearOperatorPermutation(LinearOperator):
     def _solve(self, rhs: Any, adjoint: bool = False, adjoint_arg: bool = False) -> Any:
         return self._matmul(rhs, adjoint=not adjoint, adjoint_arg=adjoint_arg)
 
-    def _log_abs_determinant(self) -> Any:
-        return self._zeros_of_batch()
-
     def _numbers(self, perm: Tensor) -> Tensor:
         return cast(numbers(shape(perm)[-1]), perm.dtype)
 
@@ -128,9 +122,6 @@ class LinearOperatorPermutation(LinearOperator):
     def _diag_part(self) -> Any:
         perm = convert_to_tensor(self._perm)
         return cast(equal(self._numbers(perm), perm), self.dtype)
-
-    def _cond(self) -> Any:
-        return self._ones_of_batch()
 
     @property
     def _composite_tensor_fields(self) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ class Shaped(Module, ABC):
     @property
     def tensor_rank(self) -> int | None:
         """How many axes the dense operator has, ``b + 2``."""
-        return self.shape.rank
+        return self._shape().rank
 
     def tensor_rank_tensor(self, name: str = "tensor_rank_tensor") -> Tensor:
         """The rank as a scalar."""

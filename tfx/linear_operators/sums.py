@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tfx.framework.convert import convert_to_tensor
-from tfx.linear_operators.blocks import sum_of
+from tfx.linear_operators.combined import sum_of
 from tfx.linear_operators.diag import LinearOperatorDiag
 from tfx.linear_operators.full_matrix import LinearOperatorFullMatrix
 from tfx.linear_operators.identity import LinearOperatorIdentity, LinearOperatorScaledIdentity

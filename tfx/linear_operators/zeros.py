@@ -96,11 +96,7 @@ class LinearOperatorZeros(UniformOperator):
             rows = [self._num_columns if adjoint else self._num_rows]
         return self._over_batch(zeros(joined(given[:-2], rows, columns), x.dtype))
 
-    def _determinant(self) -> Any:
-        return self._zeros_of_batch()
-
-    def _trace(self) -> Any:
-        return self._zeros_of_batch()
+    _determinant = _trace = UniformOperator._zeros_of_batch
 
     def _diag_part(self) -> Any:
         return zeros(self._diagonal_shape(), self.dtype)
