@@ -1,4 +1,4 @@
-"""``LinearOperatorTridiag``: three diagonals, multiplied and solved in linear time."""
+"""``LinearOperatorTridiag``: three diagonals; products take linear time."""
 
 from __future__ import annotations
 
@@ -31,6 +31,8 @@ _FORMATS = ("compact", "matrix", "sequence")
 
 class LinearOperatorTridiag(LinearOperator):
     """A batch of square matrices with numbers on three diagonals alone.
+
+    Products take ``O(N)``; solutions are those of ``tf.linalg.tridiagonal_solve``.
 
     Args:
         diagonals: In the format ``"compact"`` ``[..., 3, N]``: the diagonal above the main one,
