@@ -120,6 +120,8 @@ def _symmetric(a: Tensor) -> Sequence[Tensor]:
         mixed = ox.ReduceSum(ox.Where(met, m, zero), int64_constant([2]), **_FLAT)
         other = ox.Gather(own, partners, axis=1)
         first, paired = tournament.first(partners), tournament.paired(partners)
+        # Rounding may leave two numbers of opposite signs, and both must turn by one angle.
+        mixed = ox.Where(first, mixed, ox.Gather(mixed, partners, axis=1))
         turn = _angles(own, other, mixed, first, paired)
         m = _turned(swap_last_two(_turned(m, partners, *turn)), partners, *turn)
         # What was made zero is zero, whatever rounding says.

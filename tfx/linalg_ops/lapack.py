@@ -102,14 +102,18 @@ def lu(a: Array) -> Results:
     return [np.stack(parts) for parts in zip(*found, strict=True)]
 
 
-def lu_of_pairs(pairs: Array) -> Results:
-    """The triangles of complex matrices, given and returned as pairs, and the order's sign."""
-    kind = np.complex64 if pairs.dtype == np.float32 else np.complex128
-    found = lu(np.ascontiguousarray(pairs).view(kind)[..., 0])
+def complex_pivots(x: Array) -> Results:
+    """What is on the diagonals behind an elimination, and the sign of the order of rows.
+
+    Args:
+        x: ``[batch, 2, n, n]``, real and imaginary parts.
+    """
+    found = lu(x[:, 0] + 1j * x[:, 1].astype(x.dtype))
     if found is None:
         return None
-    factors = np.ascontiguousarray(found[0])
-    return [factors.view(pairs.dtype).reshape(pairs.shape), found[2].real.astype(pairs.dtype)]
+    pivots = np.diagonal(found[0], axis1=1, axis2=2)
+    planes = np.stack([pivots.real, pivots.imag], 1).astype(x.dtype)
+    return [planes, found[2].real.astype(x.dtype)]
 
 
 def _eliminated(a: Array) -> tuple[Array, Array, Array]:

@@ -11,12 +11,11 @@ from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
-from tfx.framework.composite.complex_pairs import joined, parts
-from tfx.framework.context import executing_eagerly, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
 from tfx.linalg_ops import lapack
+from tfx.linalg_ops.complex_determinant import determinant, phase_and_size
 from tfx.linalg_ops.complex_matrices import embedded
 from tfx.linalg_ops.row_loops import (
     column,
@@ -28,19 +27,16 @@ from tfx.linalg_ops.row_loops import (
     row,
     run,
 )
-from tfx.linalg_ops.solve import best_pivot, inv
+from tfx.linalg_ops.solve import best_pivot
 from tfx.linalg_ops.triangular import cholesky, substituted, triangular_solve
 from tfx.ops.array.gather import gather
 from tfx.ops.array.sort import argsort
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
-from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.open_ranks import over_batches, rank_is_open
-from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.linalg.bands import numbers
 from tfx.ops.linalg.diagonals import diag_part
 from tfx.ops.linalg.matmul import matmul, swap_last_two
-from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.complex_parts import real
 from tfx.ops.math.elementwise import abs, log, sign
 from tfx.ops.math.reduction import reduce_prod, reduce_sum
@@ -258,10 +254,10 @@ def slogdet(input: Any, name: str | None = None) -> LogMatrixDeterminant:
         return LogMatrixDeterminant(*over_batches(slogdet, (input, 2)))
     a = matrices(input, "LogMatrixDeterminant", square=True, complex_too=True)
     if a.dtype.is_complex:
-        found = _phase_and_size(a)
+        phase, _ = phase_and_size(a)
         # The real matrix has the determinant of the adjoint, too.
         double = slogdet(embedded(a)).log_abs_determinant
-        return LogMatrixDeterminant(found[0], cast_to(double * 0.5, a.dtype))
+        return LogMatrixDeterminant(phase, cast_to(double * 0.5, a.dtype))
     factors, _, swaps = _eliminated(a)
     pivots = diagonal(factors)
     signs = reduce_prod(sign(pivots), -1) * swaps
@@ -291,55 +287,22 @@ def det(input: Any, name: str | None = None) -> Tensor:
         return whole
     a = matrices(input, "MatrixDeterminant", square=True, complex_too=True)
     if a.dtype.is_complex:
-        complex_one: Tensor = _complex_determinant(a)
-        return complex_one
+        of_complex: Tensor = determinant(a)
+        return of_complex
     factors, _, swaps = _eliminated(a)
     found: Tensor = reduce_prod(diagonal(factors), -1) * swaps
     return found
 
 
-@custom_gradient
-def _complex_determinant(a: Tensor) -> Any:
-    phase, size = _phase_and_size(a)
-    found = phase * size
-
-    def grad(dy: Tensor) -> Tensor:
-        factor: Tensor = dy * conjugate(found)
-        return factor[..., None, None] * inv(a, adjoint=True)
-
-    return found, grad
-
-
-def _phase_and_size(a: Tensor) -> tuple[Tensor, Tensor]:
-    """The factors of complex determinants, through which no tape sees."""
-    with using(tapes=()) if executing_eagerly() else using():
-        lead = shape_vector(a, 0, -2)
-        flat = reshape_to(a, concat_shape(product(lead), shape_vector(a, -2)))
-        factors, swaps = _complex_elimination(parts(flat))
-        pivots = reshape_to(diagonal(joined(factors)), shape_vector(a, 0, -1))
-        size = abs(pivots)
-        sizes = reduce_prod(size, -1)
-        signs = reduce_prod(sign(pivots), -1) * cast_to(reshape_to(swaps, lead), a.dtype)
-        return stop_gradient(signs), stop_gradient(cast_to(sizes, a.dtype))
-
-
-def _eliminate_complex(pairs: Tensor) -> Sequence[Tensor]:
-    factors, _, swaps = _eliminate(joined(pairs))
-    return [parts(factors), real(swaps)]
-
-
-_complex_elimination = Composite(_eliminate_complex, "complex_lu", routine=lapack.lu_of_pairs)
-
-
 def logdet(matrix: Any, name: str | None = None) -> Tensor:
-    """The logarithm of the determinants of symmetric positive definite matrices.
+    """The logarithm of the determinants of self-adjoint positive definite matrices.
 
     Args:
-        matrix: ``[..., n, n]`` of a floating dtype.
+        matrix: ``[..., n, n]`` of a floating or complex dtype.
         name: Accepted for compatibility.
 
     Returns:
-        ``[...]``; NaN for a matrix that is not positive definite.
+        ``[...]``, real numbers; NaN for a matrix that is not positive definite.
 
     Raises:
         InvalidArgumentError: no square matrices.
@@ -349,7 +312,7 @@ def logdet(matrix: Any, name: str | None = None) -> Tensor:
         >>> tf.linalg.logdet([[1.0, 0.0], [0.0, 1.0]]).numpy()
         np.float32(0.0)
     """
-    logs = log(diagonal(cholesky(matrix)))
+    logs = log(real(diagonal(cholesky(matrix))))
     return reduce_sum(logs, -1) * scalar_like(2, logs)
 
 

@@ -37,10 +37,10 @@ class CombinedOperator(LinearOperator):
     def _open_batch(self) -> Tensor:
         return same_shape_tensor(*(each.batch_shape_tensor() for each in self._operators))
 
-    def _determinant(self) -> Tensor:
+    def _determinant(self) -> Any:
         return product_of([each.determinant() for each in self._parts()])
 
-    def _log_abs_determinant(self) -> Tensor:
+    def _log_abs_determinant(self) -> Any:
         return sum_of([each.log_abs_determinant() for each in self._parts()])
 
     def _each_asserts(self, method: str) -> None:

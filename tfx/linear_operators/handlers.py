@@ -10,6 +10,7 @@ from typing import Any
 
 from tfx.linear_operators.operator import LinearOperator
 from tfx.ops.linalg.matmul import adjoint as adjoint_of
+from tfx.ops.math.complex_parts import real
 
 Handler = Callable[..., Any]
 
@@ -40,7 +41,7 @@ def _inverse(input: Any, adjoint: bool = False, name: str | None = None) -> Any:
 
 def _logdet(matrix: Any, name: str | None = None) -> Any:
     if matrix.is_positive_definite and matrix.is_self_adjoint:
-        return matrix.log_abs_determinant()
+        return real(matrix.log_abs_determinant())
     raise ValueError(
         "linalg.logdet expects an operator that is known to be self-adjoint and positive definite; "
         f"got {matrix!r}. Give it the hints, or call its method log_abs_determinant."

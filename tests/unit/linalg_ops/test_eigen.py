@@ -89,3 +89,19 @@ def test_gradients_of_eigh() -> None:
         return e, v * tf.sign(v[..., :1, :])
 
     check_both(symmetric(fixed), RNG.normal(size=(2, 4, 4)))
+
+
+def test_rotations_of_a_pair_agree_where_eigenvalues_are_equal() -> None:
+    # What is left beside the diagonal is rounding, whose signs may differ on its two sides.
+    a = RNG.normal(size=(3, 3)) + 1j * RNG.normal(size=(3, 3))
+    a = a @ np.conj(a.T) + np.eye(3)
+    twice = np.kron(a.real, np.eye(2)) + np.kron(a.imag, [[0.0, -1.0], [1.0, 0.0]])
+    expected = np.linalg.eigvalsh(a).repeat(2)
+
+    @tf.function  # in a branch, where no library of the machine computes it
+    def values(x: Any, wanted: Any) -> Any:
+        return tf.cond(wanted, lambda: tf.linalg.eigh(x), lambda: tf.linalg.eigh(x * 2.0))
+
+    e, v = values(twice, tf.constant(True))
+    np.testing.assert_allclose(e, expected, rtol=1e-10)
+    np.testing.assert_allclose(v @ tf.transpose(v), np.eye(6), atol=1e-10)

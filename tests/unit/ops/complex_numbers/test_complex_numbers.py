@@ -299,7 +299,7 @@ def test_what_means_nothing(name: str, error: Any) -> None:
 
 def test_what_has_no_formula() -> None:
     with pytest.raises(tf.errors.UnimplementedError, match=r"tfx.math.real.*test_complex_numbers"):
-        tf.reduce_prod(tf.constant([1j]))
+        tf.math.cumprod(tf.constant([1j]))
     with pytest.raises(tf.errors.InvalidArgumentError, match="not allowed by Floor"):
         tf.floor(tf.constant([1j]))
 
