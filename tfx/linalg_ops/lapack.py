@@ -18,6 +18,8 @@ Results: TypeAlias = Sequence[Array] | None
 
 # Columns that are eliminated, or rows that are solved for, at a time.
 _BLOCK = 32
+# Rows up to which systems with three diagonals are solved as whole matrices.
+_MOST_DENSE = 512
 
 
 def eigh(a: Array) -> Results:
@@ -92,6 +94,51 @@ def triangular_solve(a: Array, b: Array, *, lower: bool) -> Results:
         triangle = np.tril(block) if lower else np.triu(block)
         x[:, here] = np.linalg.solve(triangle, rest)
     return [x]
+
+
+def tridiagonal_solve(diagonals: Array, b: Array) -> Results:
+    """Solutions of systems with three diagonals, and the pivots; LAPACK's where they are small."""
+    size = b.shape[1]
+    if not (b.size and _finite(diagonals[:, 1], b)):
+        return None
+    above, middle, below = diagonals[:, 0, :-1], diagonals[:, 1], diagonals[:, 2, 1:]
+    if size > _MOST_DENSE:
+        return _eliminated_bands(above, middle, below, b)
+    places = np.arange(size)
+    whole = np.zeros((len(b), size, size), b.dtype)
+    whole[:, places, places] = middle
+    whole[:, places[:-1], places[1:]] = above
+    whole[:, places[1:], places[:-1]] = below
+    try:
+        return [np.linalg.solve(whole, b), np.ones_like(middle)[..., None]]
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _eliminated_bands(above: Array, middle: Array, below: Array, b: Array) -> Results:
+    """Row by row, for all of a batch at a time, which is the first or only axis of each row."""
+    batch, size, columns = b.shape
+    rows = np.zeros((size + 1, batch, 3 + columns), b.dtype)
+    rows[1:size, :, 0], rows[:size, :, 1], rows[: size - 1, :, 2] = below.T, middle.T, above.T
+    rows[:size, :, 3:] = b.transpose(1, 0, 2)
+    left = np.zeros((batch, 3 + columns), b.dtype)
+    left[:, :2], left[:, 3:] = rows[0, :, 1:3], rows[0, :, 3:]
+    for i in range(size):
+        following = rows[i + 1]
+        swap = (np.abs(following[:, :1]) > np.abs(left[:, :1])).astype(bool)
+        rows[i] = np.where(swap, following, left)
+        pivot = np.where(rows[i, :, :1] == 0, 1, rows[i, :, :1])
+        bottom = np.where(swap, left, following)
+        rest = bottom - bottom[:, :1] / pivot * rows[i]
+        left = np.concatenate([rest[:, 1:3], np.zeros_like(pivot), rest[:, 3:]], 1)
+    if not rows[:size, :, 0].all():
+        return None
+    x = np.zeros((size + 2, batch, columns), b.dtype)
+    for i in reversed(range(size)):
+        known = rows[i, :, 1:2] * x[i + 1] + rows[i, :, 2:3] * x[i + 2]
+        x[i] = (rows[i, :, 3:] - known) / rows[i, :, :1]
+    pivots = np.ascontiguousarray(rows[:size, :, :1].transpose(1, 0, 2))
+    return [np.ascontiguousarray(x[:size].transpose(1, 0, 2)), pivots]
 
 
 def lu(a: Array) -> Results:

@@ -1,25 +1,28 @@
 """Matrices with three diagonals: products, equations and eigenvalues.
 
-Equations and eigenvalues go through the whole matrix: ONNX has no operator for the short way, and
-a loop over rows costs more than the product for the sizes that are usual.
+Equations are solved row by row, those of complex numbers by the whole matrix, which eigenvalues go
+through, too.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
+from tfx.linalg_ops.banded_elimination import solved, with_end, with_start
 from tfx.linalg_ops.eigen import eigh, eigvalsh
 from tfx.linalg_ops.row_loops import matrices
 from tfx.linalg_ops.solve import solve
-from tfx.ops.array.concat import unstack
+from tfx.ops.array.concat import stack, unstack
 from tfx.ops.array.pad import pad
 from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import boolean_mask
-from tfx.ops.common.arguments import as_int64, static_ints, tensor
+from tfx.ops.common.arguments import as_int64, same_dtype, static_ints, tensor
 from tfx.ops.common.complex_parts import conjugate
+from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.linalg.diagonals import diag, diag_part
 from tfx.ops.linalg.matmul import matrix_transpose
 
@@ -38,8 +41,8 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
         above, middle, below = [tensor(d) for d in diagonals]
         size = middle.shape[-1]
         if size is not None:
-            above = pad(above, _at_end(above)) if above.shape[-1] == size - 1 else above
-            below = pad(below, _at_start(below)) if below.shape[-1] == size - 1 else below
+            above = with_end(above) if above.shape[-1] == size - 1 else above
+            below = with_start(below) if below.shape[-1] == size - 1 else below
         return above, middle, below
     if diagonals_format not in _FORMATS:
         raise InvalidArgumentError(
@@ -51,19 +54,11 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
         middle = diag_part(whole)
         above = diag_part(whole, k=1)
         below = diag_part(whole, k=-1)
-        return pad(above, _at_end(above)), middle, pad(below, _at_start(below))
+        return with_end(above), middle, with_start(below)
     if (x.shape.rank or 2) < 2 or x.shape[-2] not in (3, None):
         raise InvalidArgumentError(f"{op}: Expected diagonals of shape [..., 3, n]; got {x.shape}.")
     above, middle, below = unstack(x, 3, axis=-2)
     return above, middle, below
-
-
-def _at_end(x: Tensor) -> list[list[int]]:
-    return [*[[0, 0]] * ((x.shape.rank or 1) - 1), [0, 1]]
-
-
-def _at_start(x: Tensor) -> list[list[int]]:
-    return [*[[0, 0]] * ((x.shape.rank or 1) - 1), [1, 0]]
 
 
 def tridiagonal_matmul(
@@ -91,6 +86,10 @@ def tridiagonal_matmul(
         >>> tf.linalg.tridiagonal_matmul(diagonals, [[1.0], [2.0], [3.0]]).numpy().ravel()
         array([4., 8., 8.], dtype=float32)
     """
+    if _has_open_rank(diagonals, rhs):
+        return _over_batches(
+            lambda d, x: tridiagonal_matmul(d, x, diagonals_format), diagonals, rhs
+        )
     above, middle, below = _diagonals(diagonals, diagonals_format, "tridiagonal_matmul")
     x = matrices(rhs, "tridiagonal_matmul", complex_too=True)
     lead: list[list[int]] = [[0, 0]] * ((x.shape.rank or 2) - 2)
@@ -138,6 +137,12 @@ def tridiagonal_solve(
         raise InvalidArgumentError(
             "perturb_singular=True is not available: singular matrices are refused."
         )
+    if _has_open_rank(diagonals, rhs):
+        return _over_batches(
+            lambda d, b: tridiagonal_solve(d, b, diagonals_format, transpose_rhs, conjugate_rhs),
+            diagonals,
+            rhs,
+        )
     above, middle, below = _diagonals(diagonals, diagonals_format, "tridiagonal_solve")
     right = conjugate(tensor(rhs)) if conjugate_rhs else tensor(rhs)
     vector = right.shape.rank == (middle.shape.rank or 0)
@@ -145,8 +150,43 @@ def tridiagonal_solve(
         right = right[..., None]
     elif transpose_rhs:
         right = matrix_transpose(right)
-    found = solve(_whole(above, middle, below), right)
+    if middle.dtype.is_complex:
+        found: Tensor = solve(_whole(above, middle, below), right)
+    else:
+        found = _solved_by_rows(above, middle, below, right)
     return found[..., 0] if vector else found
+
+
+def _solved_by_rows(above: Tensor, middle: Tensor, below: Tensor, rhs: Any) -> Tensor:
+    op = "TridiagonalSolve"
+    given, right = same_dtype(stack([above, middle, below], axis=-2), rhs, op)
+    given, right = matrices(given, op), matrices(right, op)
+    fits = given.shape[-1:].is_compatible_with(right.shape[-2:-1])
+    if not fits or not given.shape[:-2].is_compatible_with(right.shape[:-2]):
+        raise InvalidArgumentError(
+            f"{op} takes diagonals and right-hand sides with as many rows, and batches of one "
+            f"shape; got {middle.shape} and {right.shape}.",
+            op=op,
+        )
+    found: Tensor = solved(given, right)
+    return found
+
+
+def _has_open_rank(diagonals: Any, rhs: Any) -> bool:
+    each = diagonals if isinstance(diagonals, list | tuple) else [diagonals]
+    return rank_is_open(*each, rhs)
+
+
+def _over_batches(function: Callable[..., Tensor], diagonals: Any, rhs: Any) -> Tensor:
+    """Of matrices whose number of axes only a run tells; a right-hand side has columns then."""
+    if isinstance(diagonals, list | tuple):
+        given = [(d, 1) for d in diagonals]
+        found: Tensor = over_batches(
+            lambda *parts: function(list(parts[:-1]), parts[-1]), *given, (rhs, 2)
+        )
+        return found
+    found = over_batches(function, (diagonals, 2), (rhs, 2))
+    return found
 
 
 def _whole(above: Tensor, middle: Tensor, below: Tensor) -> Tensor:

@@ -79,3 +79,60 @@ def test_bad_arguments() -> None:
         tf.linalg.eigh_tridiagonal([1.0], [], select="x")
     with pytest.raises(ValueError, match="select_range"):
         tf.linalg.eigh_tridiagonal([1.0, 2.0], [1.0], select="i", select_range=[2, 1])
+
+
+def _dense(d: Any) -> Any:
+    return np.diag(d[1]) + np.diag(d[0, :-1], 1) + np.diag(d[2, 1:], -1)
+
+
+@pytest.mark.parametrize(
+    ("form", "size"),
+    [("compact", 1), *[(form, size) for form in FORMS for size in (2, 3, 50, 600)]],
+)
+def test_rows_are_exchanged(form: str, size: int) -> None:
+    # Small pivots on the diagonal, and what does not count is no number.
+    rng = np.random.default_rng(size)
+    d = rng.normal(size=(3, size)) * np.array([1.0, 1e-3, 1.0])[:, None]
+    d[1] += rng.choice([0.0, 2.0], size)
+    x = rng.normal(size=(size, 2))
+    dense = _dense(d)
+    right = dense @ x
+    d[0, -1] = d[2, 0] = np.nan
+    given: Any = {"compact": d, "sequence": tuple(d), "matrix": dense}[form]
+    error = 1e-9 * np.linalg.cond(dense)
+    found = tf.linalg.tridiagonal_solve(given, right, form)
+    np.testing.assert_allclose(found, x, error, error)
+    branch = tf.function(  # where no library of the machine computes it
+        lambda given, right, wanted: tf.cond(
+            wanted,
+            lambda: tf.linalg.tridiagonal_solve(given, right, form),
+            lambda: tf.zeros([size, 2], tf.float64),
+        )
+    )
+    np.testing.assert_allclose(branch(given, right, tf.constant(True)), x, error, error)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_unknown_ranks(form: str) -> None:
+    given = tf.nest.map_structure(tf.constant, FORMS[form])
+    specs = tf.nest.map_structure(lambda x: tf.TensorSpec(None, x.dtype), given)
+
+    @tf.function(input_signature=[specs, tf.TensorSpec(None, tf.float64)])
+    def both(given: Any, right: Any) -> Any:
+        product = tf.linalg.tridiagonal_matmul(given, right, form)
+        return product, tf.linalg.tridiagonal_solve(given, right, form)
+
+    product, solution = both(given, RIGHT)
+    np.testing.assert_allclose(product, WHOLE @ RIGHT)
+    np.testing.assert_allclose(solution, np.linalg.solve(WHOLE, RIGHT))
+
+
+def test_matrices_without_inverse() -> None:
+    singular = np.array([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+        tf.linalg.tridiagonal_solve(singular, np.ones((2, 1)))
+    wide = np.zeros((3, 600))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="not invertible"):
+        tf.linalg.tridiagonal_solve(wide, np.ones((600, 1)))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="as many rows"):
+        tf.linalg.tridiagonal_solve(singular, np.ones((3, 1)))
