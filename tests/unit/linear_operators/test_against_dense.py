@@ -155,7 +155,8 @@ def test_circulant_matrices(dtype: str) -> None:
     column = numbers(rng, 2, 4, dtype=dtype)
     spectrum = np.fft.fft(column)
     operator = L.LinearOperatorCirculant(spectrum, input_output_dtype=dtype)
-    dense = circulant(spectrum).astype(dtype)
+    dense = circulant(spectrum)
+    dense = dense if "complex" in dtype else dense.real
     x = numbers(rng, 3, 2, 4, 2, dtype=dtype)
     _same(operator.to_dense(), dense, dtype)
     _same(operator.matmul(x), dense @ x, dtype)
