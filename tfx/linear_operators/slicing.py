@@ -24,6 +24,9 @@ def batch_slice(operator: Any, slices: Any) -> Any:
     Args:
         operator: The operator.
         slices: What stands between the brackets; it selects from the axes of the batch.
+
+    Raises:
+        ValueError: several ``...``, or a batch whose number of axes is not known.
     """
     items = tuple(slices) if isinstance(slices, Sequence) else (slices,)
     changed: dict[str, Any] = {}
