@@ -16,10 +16,10 @@ import tfx as _tf
 from tfx.core.namespaces import MissingNameError as _MissingNameError
 from tfx.core.raw_forms import forms as _forms
 from tfx.core.signatures import show_signature
+from tfx.nn_ops import convolution_backprop as _backprop
 from tfx.ops.array import unique as _unique
 from tfx.ops.common import broadcast_shapes as _shapes
 from tfx.ops.math import incomplete_gamma as _gamma
-from tfx.nn_ops import convolution_backprop as _backprop
 from tfx.ops.nn import fused_normalization as _fused
 
 _int32, _int64, _float32 = _tf.int32, _tf.int64, _tf.float32

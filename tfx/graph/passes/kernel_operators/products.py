@@ -124,7 +124,8 @@ class _Products(PatternRewriter):
             return None
         if left.shape is None or not 2 <= len(left.shape) <= MAX_RANK:
             return None
-        found = _Product(left, right, *(bool(node.attrs.get(n, 0)) for n in ("transA", "transB")))
+        turned, right_turned = (bool(node.attrs.get(name, 0)) for name in ("transA", "transB"))
+        found = _Product(left, right, turned, right_turned)
         y = node.outputs[0]
         columns = y.shape[-1] if y.shape else None
         if not isinstance(columns, int) or columns < _FEWEST_COLUMNS:
