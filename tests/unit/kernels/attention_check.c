@@ -5,6 +5,7 @@
    Arguments: the seed, and how many. */
 
 #include "checking.h"
+#include "memory.h"
 
 /* Few queries in several blocks and parts. */
 #define QUERIES 5
@@ -31,13 +32,13 @@
 
 static long allocations, fails_at; /* 0: none fails */
 
-static void *perhaps(size_t bytes) {
-  return ++allocations == fails_at ? NULL : malloc(bytes);
+static f32 *perhaps(size_t count) {
+  return ++allocations == fails_at ? NULL : numbers_in_lines(count);
 }
 
-#define malloc perhaps
+#define numbers_in_lines perhaps
 #include "attention.c"
-#undef malloc
+#undef numbers_in_lines
 
 /* --- tensors in any arrangement ----------------------------------------------------------------------- */
 

@@ -3,6 +3,13 @@
 
    Arguments: the seed, and how many. */
 
+#include "checking.h"
+#include "memory.h"
+
+#define IN_A_ROW 16
+#include "tiles.c"
+#undef LANES
+
 /* Few numbers in several pieces, blocks and parts. */
 #define BLOCK_ROWS 24
 #define LONGEST 40
@@ -11,26 +18,16 @@
 #define SMALL_RESULT 1000
 #define LEAST_SUMMED 8
 #define LEAST_SHARED 100
-#define IN_A_ROW 16
 
+static long allocations, fails_at; /* 0: none fails */
+
+static f32 *perhaps(size_t count) {
+  return ++allocations == fails_at ? NULL : numbers_in_lines(count);
+}
+
+#define numbers_in_lines perhaps
 #include "matmul.c"
-
-#include <math.h>
-#include <stdio.h>
-
-static int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
-                      void *data) {
-  (void)context;
-  for (size_t i = count; i-- > 0;) part(data, i);
-  return 0;
-}
-
-static f32 *numbers(i64 count) {
-  f32 *made = malloc((size_t)count * sizeof *made);
-  if (!made && count) exit(2);
-  for (i64 i = 0; i < count; i++) made[i] = (f32)rand() / (f32)RAND_MAX - 0.5f;
-  return made;
-}
+#undef numbers_in_lines
 
 static i64 some(i64 few, i64 many) { return rand() % (rand() % 3 ? few : many); }
 
@@ -68,25 +65,33 @@ static f32 *packed(const Matmul *does, const f32 *right) {
   return made;
 }
 
-int main(int argc, char **argv) {
-  if (argc != 3) return 2;
-  srand((unsigned)strtoul(argv[1], NULL, 10));
-  const long count = strtol(argv[2], NULL, 10);
-  const Host host = {NULL, one_by_one, NULL};
-  for (long i = 0; i < count; i++) {
-    const Matmul does = {some(14, 120), some(10, 150), some(40, 150),
-                   rand() % 2, rand() % 2, 0, rand() % 4 == 0};
-    f32 *left = numbers(does.rows * does.inner), *right = numbers(does.inner * does.columns);
-    f32 *bias = rand() % 2 ? numbers(does.columns) : NULL, *to = numbers(does.rows * does.columns);
-    if (multiply_matrices(&does, left, right, bias, to, &host)) return 2;
-    int right_one = is_right(&does, left, right, bias, to);
-    f32 *panels = packed(&does, right);
-    const Matmul of_panels = {does.rows, does.inner, does.columns, does.left_is_turned, 0, 1, does.is_positive};
-    if (multiply_matrices(&of_panels, left, panels, bias, to, &host)) return 2;
-    right_one = right_one && is_right(&does, left, right, bias, to);
-    free(left), free(right), free(bias), free(to), free(panels);
-    if (!right_one) return 1;
-  }
-  printf("%ld\n", count);
-  return 0;
+static int is_wrong_failure(const Matmul *does, const f32 *left, const f32 *right, const f32 *bias,
+                            f32 *to) {
+  allocations = 0, fails_at = 1 + below(4);
+  const int found = multiply_matrices(does, left, right, bias, to, &plain);
+  const int failed = allocations >= fails_at;
+  fails_at = 0;
+  if (found != (failed ? -1 : 0)) return 1;
+  const int others = multiply_matrices(does, left, right, bias, to, &failing);
+  return others != 0 && others != FAILURE;
 }
+
+static int is_wrong_case(void) {
+  const Matmul does = {some(14, 120), some(10, 150), some(40, 150), below(2) != 0, below(2) != 0, 0,
+                       below(4) == 0};
+  f32 *left = numbers(does.rows * does.inner), *right = numbers(does.inner * does.columns);
+  f32 *bias = below(2) ? numbers(does.columns) : NULL, *to = numbers(does.rows * does.columns);
+  f32 *panels = packed(&does, right);
+  Matmul of_panels = does;
+  of_panels.right_is_turned = 0, of_panels.right_is_packed = 1;
+  int wrong = below(8) == 0 && (is_wrong_failure(&does, left, right, bias, to) ||
+                                is_wrong_failure(&of_panels, left, panels, bias, to));
+  wrong = wrong || multiply_matrices(&does, left, right, bias, to, &plain) ||
+          !is_right(&does, left, right, bias, to);
+  wrong = wrong || multiply_matrices(&of_panels, left, panels, bias, to, &plain) ||
+          !is_right(&does, left, right, bias, to);
+  free(left), free(right), free(bias), free(to), free(panels);
+  return wrong;
+}
+
+int main(int argc, char **argv) { return try_cases(argc, argv, is_wrong_case); }
