@@ -42,7 +42,7 @@ typedef struct {
   f32 *slopes, *queries;       /* panels without a first row */
   f32 *scores, *of_scores;     /* [QUERIES, stride] */
   f32 *results;                /* [QUERIES, widest] */
-  f32 *sums[2];                /* of gradients of keys and values: [keys, size or width], filled up */
+  f32 *sums[2]; /* of gradients of keys and values: [keys, size or width], filled up */
 } Memory;
 
 /* A matrix: where it begins, and the steps from row to row and from column to column. */
@@ -60,7 +60,8 @@ static i64 filled(const Division *division, i64 n) {
 }
 
 /* Panels of the columns of ``from[rows, columns]``: a row of zeros first, if that is asked for. */
-static void pack(const Division *division, Matrix from, i64 rows, i64 columns, int zeros, f32 *to) {
+static void pack(const Division *division, Matrix from, i64 rows, i64 columns, int zeros,
+                 f32 *to) {
   const i64 width = division->tiles->columns;
   for (i64 first = 0; first < columns; first += width) {
     const i64 n = smaller(width, columns - first);
@@ -77,7 +78,8 @@ static void pack(const Division *division, Matrix from, i64 rows, i64 columns, i
       turn(begin, from.column, rows, n, to, width);
     } else {
       for (i64 row = 0; row < rows; row++)
-        for (i64 k = 0; k < n; k++) to[row * width + k] = begin[row * from.row + k * from.column];
+        for (i64 k = 0; k < n; k++)
+          to[row * width + k] = begin[row * from.row + k * from.column];
     }
     to += rows * width;
   }
@@ -108,8 +110,8 @@ static void product(const Division *division, const f32 *rows, i64 step, i64 cou
 }
 
 /* ``to[columns of x, width]``, which is filled up: plus x turned times what the panels hold. */
-static void add_turned(const Division *division, const f32 *x, i64 stride, i64 rows, i64 columns,
-                       const f32 *panels, i64 width, f32 *to, i64 to_step) {
+static void add_turned(const Division *division, const f32 *x, i64 stride, i64 rows,
+                       i64 columns, const f32 *panels, i64 width, f32 *to, i64 to_step) {
   const Tiles *tiles = division->tiles;
   const i64 run = 0;
   for (i64 first = 0; first < width; first += tiles->columns) {
@@ -121,7 +123,8 @@ static void add_turned(const Division *division, const f32 *x, i64 stride, i64 r
         at[j] = x + k + j;
         into[j] = to + (k + j) * to_step + first;
       }
-      tiles->tile[some](at, &run, 1, rows, stride, NULL, panels, tiles->columns, into, tiles->columns, 0);
+      tiles->tile[some](at, &run, 1, rows, stride, NULL, panels, tiles->columns, into,
+                        tiles->columns, 0);
       k += some;
     }
     panels += rows * tiles->columns;
@@ -189,8 +192,8 @@ static const f32 *rows_of(Matrix from, i64 rows, i64 columns, f32 *copies, i64 *
 }
 
 /* Scores of some queries with the first keys. */
-static void score(const Division *division, const Memory *memory, Matrix q, const Queries *queries,
-                  i64 keys, i64 stride) {
+static void score(const Division *division, const Memory *memory, Matrix q,
+                  const Queries *queries, i64 keys, i64 stride) {
   const Attention *does = division->does;
   const Matrix asked = {q.data + queries->first * q.row, q.row, q.column};
   i64 step;
@@ -199,7 +202,8 @@ static void score(const Division *division, const Memory *memory, Matrix q, cons
           memory->scores, stride);
 }
 
-typedef f32 Vector __attribute__((vector_size(COMMON_LANES * sizeof(f32)), aligned(4), may_alias));
+typedef f32 Vector
+    __attribute__((vector_size(COMMON_LANES * sizeof(f32)), aligned(4), may_alias));
 
 static f32 dot(const f32 *x, const f32 *y, i64 n) {
   Vector sums[2] = {{0}, {0}};
@@ -210,8 +214,8 @@ static f32 dot(const f32 *x, const f32 *y, i64 n) {
         sums[v] + *(const Vector *)(x + i + v * COMMON_LANES) *
                       *(const Vector *)(y + i + v * COMMON_LANES);
   memcpy(parts, sums, sizeof parts);
-  UNROLLED for (int half = COMMON_LANES; half; half /= 2) UNROLLED for (int k = 0; k < half; k++)
-      parts[k] += parts[k + half];
+  UNROLLED for (int half = COMMON_LANES; half; half /= 2)
+      UNROLLED for (int k = 0; k < half; k++) parts[k] += parts[k + half];
   for (; i < n; i++) parts[0] += x[i] * y[i];
   return parts[0];
 }
@@ -236,8 +240,8 @@ static void score_few(const Division *division, const Memory *memory, Matrix q, 
 }
 
 /* Sums of values, as they are, by the weights of few queries. */
-static void mix_few(const Division *division, const Memory *memory, Matrix v, const Queries *queries,
-                    i64 keys, i64 stride) {
+static void mix_few(const Division *division, const Memory *memory, Matrix v,
+                    const Queries *queries, i64 keys, i64 stride) {
   const i64 width = division->does->width;
   memset(memory->results, 0, (size_t)(queries->count * width) * sizeof(f32));
   for (i64 key = 0; key < keys; key++)
@@ -248,8 +252,8 @@ static void mix_few(const Division *division, const Memory *memory, Matrix v, co
 
 /* From scores to what stands above the sum of a softmax; what was kept is written. Returns 0 if keys that were
    left out count for something. */
-static int weigh(const Division *division, const Memory *memory, const Queries *queries, i64 keys,
-                 i64 stride) {
+static int weigh(const Division *division, const Memory *memory, const Queries *queries,
+                 i64 keys, i64 stride) {
   const Attention *does = division->does;
   const Softmax *softmax = &does->softmax;
   const int all = keys == softmax->sizes[softmax->rank - 1];
@@ -270,7 +274,8 @@ static i64 stride_of(const Division *division) {
                 parts_of(softmax->sizes[softmax->rank - 1], GROUP) * GROUP);
 }
 
-static void attend(const Division *division, const Memory *memory, i64 head, i64 first, i64 last) {
+static void attend(const Division *division, const Memory *memory, i64 head, i64 first,
+                   i64 last) {
   const Attention *does = division->does;
   const Softmax *softmax = &does->softmax;
   const int rank = softmax->rank;
@@ -290,8 +295,8 @@ static void attend(const Division *division, const Memory *memory, i64 head, i64
     Queries queries = {.first = i, .count = smaller(QUERIES_FORWARDS, last - i)};
     queries.kept = division->kept + (head * softmax->sizes[rank - 2] + i) * KEPT;
     if (softmax->masks)
-      queries.mask = (const char *)softmax->mask.data +
-                     (mask + i * softmax->mask.steps[rank - 2]) * bytes;
+      queries.mask =
+          (const char *)softmax->mask.data + (mask + i * softmax->mask.steps[rank - 2]) * bytes;
     i64 seen = keys_in_sight(softmax, (const unsigned char *)queries.mask, queries.count);
     for (int known = 0; !known; seen = known ? seen : keys) {
       if (few)
@@ -317,8 +322,8 @@ static void attend(const Division *division, const Memory *memory, i64 head, i64
 }
 
 /* Softmax and its gradient for some queries, from their scores and the slopes of these. */
-static void slope(const Division *division, const Memory *memory, const Queries *queries, i64 keys,
-                  i64 stride) {
+static void slope(const Division *division, const Memory *memory, const Queries *queries,
+                  i64 keys, i64 stride) {
   const Attention *does = division->does;
   const Softmax *softmax = &does->softmax;
   const SoftmaxSlope back = {.rank = softmax->rank,
@@ -333,8 +338,8 @@ static void slope(const Division *division, const Memory *memory, const Queries 
     const i64 groups = division->rows->load(softmax, &row, 0, keys, y);
     division->rows->exponentials(y, groups, kept[0]);
     division->rows->multiply(y, kept[1], y, keys);
-    division->rows->slopes(&back, y, dy, back.masks ? (const unsigned char *)row.mask : NULL, keys,
-                           dy);
+    division->rows->slopes(&back, y, dy, back.masks ? (const unsigned char *)row.mask : NULL,
+                           keys, dy);
   }
 }
 
@@ -360,12 +365,14 @@ static void attend_back(const Division *division, const Memory *memory, i64 head
   const Softmax *softmax = &does->softmax;
   const int rank = softmax->rank;
   const i64 all = softmax->sizes[rank - 2], keys = softmax->sizes[rank - 1];
-  const i64 stride = stride_of(division), bytes = softmax->masks == ADDED ? (i64)sizeof(f32) : 1;
+  const i64 stride = stride_of(division),
+            bytes = softmax->masks == ADDED ? (i64)sizeof(f32) : 1;
   const i64 size = filled(division, does->size), width = filled(division, does->width);
   const Matrix q = matrix_of(&does->q, rank, begin_of(&does->q, softmax, head));
   const Matrix k = matrix_of(&does->k, rank, begin_of(&does->k, softmax, head));
   const Matrix v = matrix_of(&does->v, rank, begin_of(&does->v, softmax, head));
-  const Matrix dy = matrix_of(&division->slopes, rank, begin_of(&division->slopes, softmax, head));
+  const Matrix dy =
+      matrix_of(&division->slopes, rank, begin_of(&division->slopes, softmax, head));
   const Matrix dq = matrix_of(&division->dq, rank, begin_of(&division->dq, softmax, head));
   const Matrix dk = matrix_of(&division->dk, rank, begin_of(&division->dk, softmax, head));
   const Matrix dv = matrix_of(&division->dv, rank, begin_of(&division->dv, softmax, head));
@@ -379,8 +386,8 @@ static void attend_back(const Division *division, const Memory *memory, i64 head
     Queries queries = {.first = i, .count = smaller(QUERIES, all - i)};
     queries.kept = division->kept + (head * all + i) * KEPT;
     if (softmax->masks)
-      queries.mask = (const char *)softmax->mask.data +
-                     (mask + i * softmax->mask.steps[rank - 2]) * bytes;
+      queries.mask =
+          (const char *)softmax->mask.data + (mask + i * softmax->mask.steps[rank - 2]) * bytes;
     i64 seen = keys_in_sight(softmax, (const unsigned char *)queries.mask, queries.count);
     if (seen < keys && !are_out_of_sight(softmax, &queries)) seen = keys;
     score(division, memory, q, &queries, seen, stride);
@@ -398,10 +405,10 @@ static void attend_back(const Division *division, const Memory *memory, i64 head
     if (!at_once) write_rows(into, memory->results, does->size, queries.count, does->size);
     pack(division, some, queries.count, does->width, 0, memory->slopes);
     pack(division, asked, queries.count, does->size, 0, memory->queries);
-    add_turned(division, memory->scores, stride, queries.count, seen, memory->slopes, does->width,
-               memory->sums[1], width);
-    add_turned(division, memory->of_scores, stride, queries.count, seen, memory->queries, does->size,
-               memory->sums[0], size);
+    add_turned(division, memory->scores, stride, queries.count, seen, memory->slopes,
+               does->width, memory->sums[1], width);
+    add_turned(division, memory->of_scores, stride, queries.count, seen, memory->queries,
+               does->size, memory->sums[0], size);
   }
   write_rows(dk, memory->sums[0], size, keys, does->size);
   write_rows(dv, memory->sums[1], width, keys, does->width);
@@ -481,7 +488,8 @@ static int compute_all(Division *division, const Host *host) {
   division->parts = smaller(MOST_PARTS, division->heads * division->chunks);
   if (!division->parts) return 0;
   divide_memory(division, NULL, is_gradient, &division->scratch_size);
-  int failed = host->in_parallel(host->context, compute_part, (size_t)division->parts, division);
+  int failed =
+      host->in_parallel(host->context, compute_part, (size_t)division->parts, division);
   for (i64 part = 0; part < division->parts && !failed; part++)
     failed = -division->lacks_memory[part];
   return failed;
@@ -504,13 +512,9 @@ int attention(const Attention *does, const Spread *to, f32 *kept, const Host *ho
   return compute_all(&division, host);
 }
 
-int attention_gradient(const Attention *does, const f32 *kept, const Spread *slopes, const Spread *dq,
-                       const Spread *dk, const Spread *dv, const Host *host) {
-  Division division = {.does = does,
-                       .slopes = *slopes,
-                       .dq = *dq,
-                       .dk = *dk,
-                       .dv = *dv,
-                       .kept = (f32 *)kept};
+int attention_gradient(const Attention *does, const f32 *kept, const Spread *slopes,
+                       const Spread *dq, const Spread *dk, const Spread *dv, const Host *host) {
+  Division division = {
+      .does = does, .slopes = *slopes, .dq = *dq, .dk = *dk, .dv = *dv, .kept = (f32 *)kept};
   return compute_all(&division, host);
 }

@@ -52,8 +52,8 @@ int is_possible_lstm(const Lstm *does) {
   const f64 block = 64; /* more than the columns of a panel, and than the bytes of a number */
   const f64 limit = 0x1p47; /* no machine has as many bytes */
   const f64 sizes[] = {(f64)does->time, (f64)does->batch,
-                       (f64)does->inputs + (f64)does->units + block,
-                       (f64)does->units + block, GATES};
+                       (f64)does->inputs + (f64)does->units + block, (f64)does->units + block,
+                       GATES};
   const int among_rows[] = {1, 1, 1, 0, 1}, among_weights[] = {0, 0, 1, 1, 1};
   f64 rows = sizeof(f32), weights = sizeof(f32);
   for (int i = 0; i < 5; i++) {
@@ -123,8 +123,11 @@ typedef struct {
 
 static Division divide(const Lstm *of) {
   const Tiles *tiles = best_tiles();
-  return (Division){of, tiles, tiles->columns == MAX_COLUMNS ? &cells_avx512 : &cells_plain,
-                    parts_of(of->units, tiles->columns), parts_of(of->batch, ROWS_OF_PART),
+  return (Division){of,
+                    tiles,
+                    tiles->columns == MAX_COLUMNS ? &cells_avx512 : &cells_plain,
+                    parts_of(of->units, tiles->columns),
+                    parts_of(of->batch, ROWS_OF_PART),
                     NULL};
 }
 
@@ -138,16 +141,20 @@ static Part part_of(const Division *division, size_t index) {
   const i64 block = (i64)index / division->parts, part = (i64)index % division->parts;
   const i64 unit = block * division->tiles->columns;
   return (Part){block, unit, smaller(division->tiles->columns, of->units - unit),
-                of->batch * part / division->parts,
-                of->batch * (part + 1) / division->parts};
+                of->batch * part / division->parts, of->batch * (part + 1) / division->parts};
 }
 
 static Block block_of(const Division *division, const Part *part, i64 step, f32 *gates,
                       f32 *cells) {
   const Lstm *of = division->of;
   const i64 row = step * of->batch + part->first, units = of->units;
-  Block at = {gates + row * GATES * units + part->unit, cells + row * units + part->unit, NULL,
-              part->last - part->first, part->n, units, units};
+  Block at = {gates + row * GATES * units + part->unit,
+              cells + row * units + part->unit,
+              NULL,
+              part->last - part->first,
+              part->n,
+              units,
+              units};
   if (step)
     at.before = at.cell - of->batch * units;
   else if (of->c)
@@ -176,7 +183,8 @@ static int run_parts(const Division *division, i64 steps, void (*part)(void *, s
                      void *data, const Host *host) {
   const Lstm *of = division->of;
   const size_t count = (size_t)(division->blocks * division->parts);
-  const f64 products = (f64)steps * (f64)of->batch * (f64)of->units * (f64)of->units * (f64)GATES;
+  const f64 products =
+      (f64)steps * (f64)of->batch * (f64)of->units * (f64)of->units * (f64)GATES;
   if (count > 1 && products > FEW_PRODUCTS)
     return host->in_parallel(host->context, part, count, data);
   for (size_t index = 0; index < count; index++) part(data, index);
@@ -219,7 +227,8 @@ static void project(const Forward *does, const Part *part, i64 step, i64 steps) 
       f32 *to[MAX_ROWS];
       count = rows_at_once(tiles, rows - row);
       for (i64 i = 0; i < count; i++) {
-        const i64 at = (step + (row + i) / height) * of->batch + part->first + (row + i) % height;
+        const i64 at =
+            (step + (row + i) / height) * of->batch + part->first + (row + i) % height;
         from[i] = of->x + at * of->inputs, to[i] = gates + at * GATES * of->units;
       }
       packed_tile(tiles, count, from, &nothing, 1, of->inputs, panel, to, (int)part->n, 0);
@@ -234,8 +243,7 @@ static void step_forward(const Forward *does, const Part *part, i64 step) {
   const i64 units = of->units, numbers = (1 + units) * tiles->columns, nothing = 0;
   const Block at = block_of(&does->division, part, step, does->to->gates, does->to->cells);
   fetch(&at, NULL);
-  if (step % does->chunk == 0)
-    project(does, part, step, smaller(does->chunk, of->time - step));
+  if (step % does->chunk == 0) project(does, part, step, smaller(does->chunk, of->time - step));
   f32 add[ROWS_OF_PART][GATES][MAX_COLUMNS];
   for (i64 gate = 0; gate < GATES; gate++) {
     const f32 *panel = does->r_panels + (part->block * GATES + gate) * numbers;
@@ -253,7 +261,8 @@ static void step_forward(const Forward *does, const Part *part, i64 step) {
   }
   cells->open_gates(&at, (const f32(*)[GATES][MAX_COLUMNS])add);
   if (!of->states)
-    cells->show_states(&at, does->to->y + (step * of->batch + part->first) * units + part->unit);
+    cells->show_states(&at,
+                       does->to->y + (step * of->batch + part->first) * units + part->unit);
 }
 
 static void part_forward(void *data, size_t index) {
@@ -271,7 +280,8 @@ static void part_of_known(void *data, size_t index) {
 
 static int run_forward(Forward *does, f32 *w_panels, f32 *r_panels, const Host *host) {
   const Lstm *of = does->division.of;
-  const i64 width = does->division.tiles->columns, last = (of->time - 1) * of->batch * of->units;
+  const i64 width = does->division.tiles->columns,
+            last = (of->time - 1) * of->batch * of->units;
   const size_t panels = (size_t)(does->division.blocks * GATES);
   Packing w = {of->w, of->bias, w_panels, of->inputs, of->units, width};
   Packing r = {of->r, NULL, r_panels, of->units, of->units, width};
@@ -324,7 +334,8 @@ static void pull_back(const Backward *does, const Part *part, i64 row, i64 count
   const f32 *from[MAX_ROWS];
   if (next == of->time) {
     for (i64 i = 0; i < count; i++)
-      copy_or_clear(to[i], does->kept->dh ? does->kept->dh + (row + i) * units + part->unit : NULL,
+      copy_or_clear(to[i],
+                    does->kept->dh ? does->kept->dh + (row + i) * units + part->unit : NULL,
                     part->n);
     return;
   }

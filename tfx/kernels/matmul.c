@@ -1,9 +1,11 @@
-/* Products of matrices, by tiles. The work is cut into boxes, along the rows and the columns of the result, or along
-   what is summed up where the result is small; threads take one box after the other. In a box, the right matrix is
-   packed into panels of so many columns as a tile has, and a left one that is turned into strips of so many rows: as
-   much at a time as the processor's second cache holds.
+/* Products of matrices, by tiles. The work is cut into boxes, along the rows and the columns of
+   the result, or along what is summed up where the result is small; threads take one box after
+   the other. In a box, the right matrix is packed into panels of so many columns as a tile has,
+   and a left one that is turned into strips of so many rows: as much at a time as the
+   processor's second cache holds.
 
-   Where there are few rows, the right matrix is read where it stands: each number of it is used but once. */
+   Where there are few rows, the right matrix is read where it stands: each number of it is used
+   but once. */
 
 #include "matmul.h"
 #include "memory.h"
@@ -16,8 +18,9 @@
 
 #ifndef BLOCK_ROWS /* tests have less */
 #define BLOCK_ROWS 96
-/* Of what is summed up at a time, at most; less with strips, which are packed again for each box along the columns, so
-   that there are fewer of these; and numbers of panels that are packed at a time. */
+/* Of what is summed up at a time, at most; less with strips, which are packed again for each
+   box along the columns, so that there are fewer of these; and numbers of panels that are
+   packed at a time. */
 #define LONGEST 1024
 #define LONGEST_OF_STRIPS 384
 #define MOST_PACKED (1 << 17)
@@ -28,8 +31,8 @@
 #define LEAST_SHARED (1 << 16)
 #endif
 enum { BOXES = 8, MOST_PARTS = 64 };
-/* Rows that are multiplied with those of one that is turned, one by one; tiles of rows for which the right matrix
-   stays where it is; and rows of a panel that are turned at a time. */
+/* Rows that are multiplied with those of one that is turned, one by one; tiles of rows for
+   which the right matrix stays where it is; and rows of a panel that are turned at a time. */
 enum { FEW_ROWS = 4, TILES_IN_PLACE = 2, AT_ONCE = 64 };
 
 /* From the first to before the last of the rows, of the columns and of what is summed up. */
@@ -41,10 +44,10 @@ typedef struct {
   const Matmul *does;
   const Tiles *tiles;
   const f32 *left, *right, *bias;
-  f32 *to, *sums;    /* the result; those of boxes along what is summed up, one behind the other */
-  f32 *first;        /* the bias, filled up to whole panels, or the zeros of one */
-  i64 height, width; /* of a tile */
-  i64 packed;        /* numbers of panels that are packed at a time */
+  f32 *to, *sums; /* the result; those of boxes along what is summed up, one behind the other */
+  f32 *first;     /* the bias, filled up to whole panels, or the zeros of one */
+  i64 height, width;         /* of a tile */
+  i64 packed;                /* numbers of panels that are packed at a time */
   i64 rows, columns, inners; /* how many boxes there are along each */
   i64 parts;
   atomic_int lacks_memory;
@@ -58,10 +61,11 @@ static void pack_panel(const Multiplying *is, i64 column, i64 inner, i64 last_in
   const i64 inners = last_inner - inner, n = smaller(is->width, does->columns - column);
   if (n < is->width) memset(to, 0, (size_t)(inners * is->width) * sizeof *to);
   if (does->right_is_turned) {
-    const i64 some = AT_ONCE; /* rows of the panel stay in the first cache until they are full */
+    const i64 some =
+        AT_ONCE; /* rows of the panel stay in the first cache until they are full */
     for (i64 k = 0; k < inners; k += some)
-      turn(is->right + column * does->inner + inner + k, does->inner, smaller(some, inners - k), n,
-           to + k * is->width, is->width);
+      turn(is->right + column * does->inner + inner + k, does->inner, smaller(some, inners - k),
+           n, to + k * is->width, is->width);
     return;
   }
   const f32 *from = is->right + inner * does->columns + column;
@@ -91,7 +95,8 @@ static void pack_strip(const Multiplying *is, i64 row, i64 last_row, i64 inner, 
 
 /* --- multiplying ------------------------------------------------------------------------------- */
 
-/* What of a box is multiplied at a time: its columns, as panels, with some rows, perhaps as strips. */
+/* What of a box is multiplied at a time: its columns, as panels, with some rows, perhaps as
+   strips. */
 typedef struct {
   const f32 *panels, *strips;
   f32 *to;
@@ -110,15 +115,16 @@ static void multiply_panel(const Multiplying *is, const Piece *piece, i64 row, i
   for (i64 count; row < last_row; row += count) {
     const f32 *at[MAX_ROWS];
     f32 *to[MAX_ROWS];
-    const f32 *strip = piece->strips + (piece->strips ? (row - strips) / is->height * is->height * inners : 0);
+    const f32 *strip =
+        piece->strips + (piece->strips ? (row - strips) / is->height * is->height * inners : 0);
     count = rows_at_once(tiles, last_row - row);
     for (i64 i = 0; i < count; i++) {
       at[i] = piece->strips ? strip + (row + i - strips) % is->height
                             : is->left + (row + i) * does->inner + piece->inner;
       to[i] = piece->to + (row + i) * does->columns + column;
     }
-    tiles->tile[count](at, &run, 1, inners, piece->strips ? is->height : 1, first, panel, step, to,
-                       (int)columns, positive);
+    tiles->tile[count](at, &run, 1, inners, piece->strips ? is->height : 1, first, panel, step,
+                       to, (int)columns, positive);
   }
 }
 
@@ -126,7 +132,10 @@ static void multiply_panel(const Multiplying *is, const Piece *piece, i64 row, i
 static void multiply_box(const Multiplying *is, const Box *box, f32 *to, f32 *memory) {
   const Matmul *does = is->does;
   const i64 width = is->width, filled = parts_of(box->last_column - box->column, width) * width;
-  const i64 most = does->right_is_packed ? LONGEST : smaller(LONGEST, larger(1, is->packed / filled));
+  const i64 fit =
+      does->right_is_packed ? LONGEST : smaller(LONGEST, larger(1, is->packed / filled));
+  /* Whole sums of short ones, so that sums are the same however they are cut. */
+  const i64 most = fit > IN_A_ROW ? fit / IN_A_ROW * IN_A_ROW : fit;
   f32 *strips = does->left_is_turned ? memory + is->packed : NULL;
   Piece piece = {memory, strips, to, box->inner, box->inner, 1, 0};
   do { /* where nothing is summed up, once */
@@ -134,8 +143,10 @@ static void multiply_box(const Multiplying *is, const Box *box, f32 *to, f32 *me
     piece.last_inner = smaller(piece.inner + most, box->last_inner);
     piece.ends = piece.last_inner == box->last_inner;
     const i64 inners = piece.last_inner - piece.inner;
-    for (i64 column = box->column; column < box->last_column && !does->right_is_packed; column += width)
-      pack_panel(is, column, piece.inner, piece.last_inner, memory + (column - box->column) * inners);
+    for (i64 column = box->column; column < box->last_column && !does->right_is_packed;
+         column += width)
+      pack_panel(is, column, piece.inner, piece.last_inner,
+                 memory + (column - box->column) * inners);
     for (i64 row = box->row, last; row < box->last_row; row = last) {
       last = smaller(row + BLOCK_ROWS, box->last_row);
       for (i64 i = row; strips && i < last; i += is->height)
@@ -154,20 +165,27 @@ static void multiply_box(const Multiplying *is, const Box *box, f32 *to, f32 *me
 /* Few rows: only what is behind the last whole panel is packed. */
 static void multiply_in_place(const Multiplying *is, const Box *box, f32 *memory) {
   const Matmul *does = is->does;
-  Piece piece = {NULL, NULL, is->to, 0, does->inner, 1, 1};
   for (i64 column = box->column; column < box->last_column; column += is->width) {
-    const f32 *panel = is->right + column;
-    i64 step = does->columns;
-    if (column + is->width > does->columns) {
-      pack_panel(is, column, 0, does->inner, memory);
-      panel = memory, step = is->width;
+    Piece piece = {.to = is->to, .last_inner = smaller(LONGEST, does->inner), .begins = 1};
+    for (;;) {
+      const f32 *panel = is->right + piece.inner * does->columns + column;
+      i64 step = does->columns;
+      if (column + is->width > does->columns) {
+        pack_panel(is, column, piece.inner, piece.last_inner, memory);
+        panel = memory, step = is->width;
+      }
+      piece.ends = piece.last_inner == does->inner;
+      multiply_panel(is, &piece, box->row, box->last_row, column, panel, step);
+      if (piece.ends) break;
+      piece.begins = 0;
+      piece.inner = piece.last_inner;
+      piece.last_inner = smaller(piece.inner + LONGEST, does->inner);
     }
-    multiply_panel(is, &piece, box->row, box->last_row, column, panel, step);
   }
 }
 
 static int stays_in_place(const Matmul *does, i64 height) {
-  return does->rows <= TILES_IN_PLACE * height && does->inner <= LONGEST && !does->left_is_turned &&
+  return does->rows <= TILES_IN_PLACE * height && !does->left_is_turned &&
          !does->right_is_turned && !does->right_is_packed;
 }
 
@@ -175,7 +193,8 @@ static Box box_at(const Multiplying *is, i64 at) {
   const Matmul *does = is->does;
   const i64 inner = at % is->inners, column = at / is->inners % is->columns;
   const i64 row = at / is->inners / is->columns;
-  const i64 tiles = parts_of(does->rows, is->height), panels = parts_of(does->columns, is->width);
+  const i64 tiles = parts_of(does->rows, is->height),
+            panels = parts_of(does->columns, is->width);
   return (Box){tiles * row / is->rows * is->height,
                smaller(does->rows, tiles * (row + 1) / is->rows * is->height),
                panels * column / is->columns * is->width,
@@ -188,7 +207,8 @@ static void multiply_part(void *data, size_t index) {
   Multiplying *is = data;
   const i64 part = (i64)index, boxes = is->rows * is->columns * is->inners;
   const i64 strips = is->does->left_is_turned ? BLOCK_ROWS * LONGEST : 0;
-  f32 *memory = numbers_in_lines((size_t)(is->packed + strips)); /* little where nothing is packed */
+  f32 *memory =
+      numbers_in_lines((size_t)(is->packed + strips)); /* little where nothing is packed */
   if (!memory) {
     is->lacks_memory = 1;
     return;
@@ -198,7 +218,8 @@ static void multiply_part(void *data, size_t index) {
     if (stays_in_place(is->does, is->height))
       multiply_in_place(is, &box, memory);
     else
-      multiply_box(is, &box, is->sums ? is->sums + at * is->does->rows * is->does->columns : is->to,
+      multiply_box(is, &box,
+                   is->sums ? is->sums + at * is->does->rows * is->does->columns : is->to,
                    memory);
   }
   free_lines(memory);
@@ -207,7 +228,8 @@ static void multiply_part(void *data, size_t index) {
 /* A part of the result from those of the boxes. */
 static void add_part(void *data, size_t index) {
   const Multiplying *is = data;
-  const i64 numbers = is->does->rows * is->does->columns, from = numbers * (i64)index / is->parts;
+  const i64 numbers = is->does->rows * is->does->columns,
+            from = numbers * (i64)index / is->parts;
   const i64 count = numbers * ((i64)index + 1) / is->parts - from;
   f32 *to = is->to + from;
   memcpy(to, is->sums + from, (size_t)count * sizeof(f32));
@@ -246,8 +268,7 @@ static void multiply_rows(const f32 *x, const f32 *const *by, i64 count, f32 *to
     const vector_f32 t = total[i];
     to[i] = ((t[0] + t[4]) + (t[2] + t[6])) + ((t[1] + t[5]) + (t[3] + t[7]));
   }
-  for (; k < count; k++)
-    UNROLLED for (int i = 0; i < MANY; i++) to[i] += x[k] * by[i][k];
+  for (; k < count; k++) UNROLLED for (int i = 0; i < MANY; i++) to[i] += x[k] * by[i][k];
 }
 
 static void multiply_rows_of_part(void *data, size_t index) {
@@ -258,7 +279,8 @@ static void multiply_rows_of_part(void *data, size_t index) {
     const i64 n = smaller(MANY, last - column);
     const f32 *by[MANY];
     f32 products[MANY];
-    for (i64 i = 0; i < MANY; i++) by[i] = is->right + (column + smaller(i, n - 1)) * does->inner;
+    for (i64 i = 0; i < MANY; i++)
+      by[i] = is->right + (column + smaller(i, n - 1)) * does->inner;
     for (i64 row = 0; row < does->rows; row++) {
       multiply_rows(is->left + row * does->inner, by, does->inner, products);
       UNROLLED for (int i = 0; i < MANY; i++) {
@@ -276,39 +298,46 @@ static void multiply_rows_of_part(void *data, size_t index) {
 static int share(Multiplying *is, void (*part)(void *data, size_t index), i64 most, f64 work,
                  const Host *host) {
   const f64 parts = work / LEAST_SHARED;
-  is->parts = smaller(smaller(most, MOST_PARTS), parts < MOST_PARTS ? (i64)parts + 1 : MOST_PARTS);
+  is->parts =
+      smaller(smaller(most, MOST_PARTS), parts < MOST_PARTS ? (i64)parts + 1 : MOST_PARTS);
   if (is->parts > 1) return host->in_parallel(host->context, part, (size_t)is->parts, is);
   part(is, 0);
   return 0;
 }
 
-/* What is read and written if there are so many boxes along the columns: the left matrix is read for each of them,
-   the right one packed for each along the rows. */
-static f64 traffic(const Matmul *does, i64 columns) {
-  const f64 rows = (f64)(BOXES / columns);
+/* What is read and written if there are so many boxes, of which some stand along the columns:
+   the left matrix is read for each of them, the right one packed for each along the rows. */
+static f64 traffic(const Matmul *does, i64 boxes, i64 columns) {
+  const f64 rows = (f64)(boxes / columns);
   return (f64)columns * (f64)does->rows + 2 * rows * (f64)does->columns;
 }
 
-/* How many boxes there are. It depends on sizes alone, so that results do not depend on threads. */
+/* How many boxes there are. Those along what is summed up do not depend on threads, nor, if the
+   left matrix is not turned, is there more than one. */
 static void cut(Multiplying *is) {
   const Matmul *does = is->does;
-  const i64 panels = parts_of(does->columns, is->width);
-  const i64 longest =
-      larger(1, smaller(does->inner, does->left_is_turned ? LONGEST_OF_STRIPS : LONGEST));
+  const i64 panels = parts_of(does->columns, is->width), height = is->height;
+  const i64 most = does->left_is_turned ? LONGEST_OF_STRIPS : LONGEST;
+  const i64 longest = larger(1, smaller(does->inner, most));
   is->rows = is->columns = is->inners = 1;
-  if (does->rows * panels * is->width <= SMALL_RESULT && !is->bias && !does->is_positive)
-    is->inners = larger(1, smaller(BOXES, does->inner / LEAST_SUMMED));
-  if (is->inners < BOXES) {
+  if (does->left_is_turned && does->rows * panels * is->width <= SMALL_RESULT && !is->bias &&
+      !does->is_positive && does->inner >= BOXES * LEAST_SUMMED)
+    is->inners = BOXES;
+  if (is->inners == 1) {
+    const i64 boxes = larger(BOXES, 2 * does->threads);
     i64 along = 1;
-    while (along < BOXES && traffic(does, 2 * along) < traffic(does, along)) along *= 2;
-    is->inners = 1;
-    is->columns = smaller(panels, larger(along, parts_of(panels * is->width * longest, MOST_PACKED)));
-    is->rows = smaller(parts_of(does->rows, BLOCK_ROWS), parts_of(BOXES, is->columns));
-    is->columns = smaller(panels, larger(is->columns, parts_of(BOXES, is->rows)));
+    while (2 * along <= boxes && traffic(does, boxes, 2 * along) < traffic(does, boxes, along))
+      along *= 2;
+    if (!stays_in_place(does, height))
+      along = larger(along, parts_of(panels * is->width * longest, MOST_PACKED));
+    is->columns = smaller(panels, along);
+    is->rows = smaller(parts_of(does->rows, BLOCK_ROWS), parts_of(boxes, is->columns));
+    is->columns = smaller(panels, larger(is->columns, parts_of(boxes, is->rows)));
   }
-  const i64 widest = parts_of(panels, is->columns) * is->width;
   if (does->right_is_packed) return;
+  const i64 widest = parts_of(panels, is->columns) * is->width;
   is->packed = in_whole_lines(larger(widest * smaller(longest, MOST_PACKED / widest), widest));
+  if (stays_in_place(does, height)) is->packed = in_whole_lines(is->width * longest);
 }
 
 static int fill_first(Multiplying *is) {
@@ -321,8 +350,8 @@ static int fill_first(Multiplying *is) {
   return 0;
 }
 
-int multiply_matrices(const Matmul *does, const f32 *left, const f32 *right, const f32 *bias, f32 *to,
-                      const Host *host) {
+int multiply_matrices(const Matmul *does, const f32 *left, const f32 *right, const f32 *bias,
+                      f32 *to, const Host *host) {
   Multiplying is = {.does = does, .left = left, .right = right, .bias = bias, .to = to};
   const i64 numbers = does->rows * does->columns;
   const f64 products = (f64)numbers * (f64)does->inner;
@@ -335,9 +364,11 @@ int multiply_matrices(const Matmul *does, const f32 *left, const f32 *right, con
   cut(&is);
   if (is.inners > 1) is.sums = numbers_in_lines((size_t)(is.inners * numbers));
   int failed = fill_first(&is) || (is.inners > 1 && !is.sums) ? -1 : 0;
-  if (!failed) failed = share(&is, multiply_part, is.rows * is.columns * is.inners, products, host);
+  if (!failed)
+    failed = share(&is, multiply_part, is.rows * is.columns * is.inners, products, host);
   if (!failed && is.lacks_memory) failed = -1;
-  if (!failed && is.sums) failed = share(&is, add_part, numbers, (f64)numbers * (f64)is.inners, host);
+  if (!failed && is.sums)
+    failed = share(&is, add_part, numbers, (f64)numbers * (f64)is.inners, host);
   free_lines(is.sums);
   free_lines(is.first);
   return failed;

@@ -1,5 +1,5 @@
-/* Memory of numbers that begins where a line of the processor's caches does: a vector that lies across two takes twice
-   as long to read. */
+/* Memory of numbers that begins where a line of the processor's caches does: a vector that lies
+   across two takes twice as long to read. */
 
 #ifndef TFX_MEMORY_H
 #define TFX_MEMORY_H

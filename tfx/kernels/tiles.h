@@ -37,11 +37,11 @@ static inline int rows_at_once(const Tiles *tiles, i64 left) {
 }
 
 /* The tile of a panel in front of whose rows its first row stands. */
-static inline void packed_tile(const Tiles *tiles, i64 count, const f32 *const *rows, const i64 *runs,
-                               i64 run_count, i64 length, const f32 *panel, f32 *const *to,
-                               int columns, int positive) {
-  tiles->tile[count](rows, runs, run_count, length, 1, panel, panel + tiles->columns, tiles->columns, to,
-                     columns, positive);
+static inline void packed_tile(const Tiles *tiles, i64 count, const f32 *const *rows,
+                               const i64 *runs, i64 run_count, i64 length, const f32 *panel,
+                               f32 *const *to, int columns, int positive) {
+  tiles->tile[count](rows, runs, run_count, length, 1, panel, panel + tiles->columns,
+                     tiles->columns, to, columns, positive);
 }
 
 static inline i64 parts_of(i64 whole, i64 part) { return (whole + part - 1) / part; }

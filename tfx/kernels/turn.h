@@ -12,7 +12,8 @@
 #endif
 
 /* ``to[i][k] = from[k][i]`` with steps from row to row, four by four where that can be said. */
-static inline void turn(const f32 *from, i64 step, i64 rows, i64 columns, f32 *to, i64 to_step) {
+static inline void turn(const f32 *from, i64 step, i64 rows, i64 columns, f32 *to,
+                        i64 to_step) {
   i64 k = 0;
 #if defined(HAS_SHUFFLES)
   typedef f32 Four __attribute__((vector_size(16), aligned(4), may_alias));

@@ -1,4 +1,5 @@
-/* Vectors that all processors of a kind have, and products added to sums in one step where there is such a step. */
+/* Vectors that all processors of a kind have, and products added to sums in one step where
+   there is such a step. */
 
 #ifndef TFX_VECTORS_H
 #define TFX_VECTORS_H

@@ -196,8 +196,8 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
         from[i] = seen + r * window->strides[0] * does->pieces.line + c * step;
         to[i] = y + r * does->y_row + c * does->y_column + column;
       }
-      packed_tile(tiles, count, from, does->runs, does->run_count, does->run_length, by, to, columns,
-                  does->positive);
+      packed_tile(tiles, count, from, does->runs, does->run_count, does->run_length, by, to,
+                  columns, does->positive);
     }
   }
 }
@@ -400,7 +400,7 @@ typedef struct {
   f32 *
       sums; /* a result of each part, one behind the other; NULL if the parts are of one result */
   i64 inner, per_image, groups, parts;
-  const i64 *offsets; /* of what each row of the result is multiplied with */
+  const i64 *offsets;          /* of what each row of the result is multiplied with */
   i64 lines[2 * IN_A_ROW + 1]; /* where rows of the image begin that windows see */
   atomic_int failed;
 } Summing;

@@ -7,6 +7,7 @@ import pytest
 
 import tfx as tf
 from tests.unit.kernels.fused_graphs import needs_library
+from tfx.kernels.library import state as library_state
 from tfx.kernels.library import usable_library
 
 pytestmark = [
@@ -38,7 +39,7 @@ def assert_close(found, left, right, bias=0.0):
 
 
 @pytest.mark.parametrize("rows", ROWS)
-@pytest.mark.parametrize("sizes", [(300, 70), (64, 512), (1100, 33)])
+@pytest.mark.parametrize("sizes", [(300, 90), (64, 512), (1100, 61)])
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True), (True, True)])
 def test_either_matrix_may_lie_the_other_way_round(rows, sizes, turned, rng):
     inner, columns = sizes
@@ -142,25 +143,91 @@ def test_sizes_that_do_not_fit_are_refused_as_without(rng):
         function(floats(rng, 20, 50), floats(rng, 49, 32))
 
 
-def test_a_row_does_not_depend_on_those_beside_it(rng):
+@pytest.mark.parametrize("sizes", [(500, 100), (3000, 64), (4096, 96)])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_a_row_does_not_depend_on_those_beside_it(sizes, frozen, rng):
     """For more than a few rows: the same bits, whatever the batch is."""
-    w = tf.Variable(floats(rng, 500, 100))
-    signature = [tf.TensorSpec([None, 500], tf.float32)]
+    w = (tf.constant if frozen else tf.Variable)(floats(rng, *sizes))
+    signature = [tf.TensorSpec([None, sizes[0]], tf.float32)]
     function = tf.function(lambda x: tf.matmul(x, w), input_signature=signature)
-    x = floats(rng, 400, 500)
+    x = floats(rng, 900, sizes[0])
     whole = function(x).numpy()
     for rows in (7, 30, 60, 150):
         np.testing.assert_array_equal(function(x[:rows]), whole[:rows])
+    assert products(function, x)
+
+
+def test_weights_in_branches_and_loops_and_around_them(rng):
+    """What is packed for one graph, no other one takes that does not see it."""
+    w = tf.constant(floats(rng, 96, 96) * 0.1)
+    signature = [tf.TensorSpec([None, 96], tf.float32)]
+
+    @tf.function(input_signature=signature)
+    def branches(x):
+        y = tf.cond(
+            tf.reduce_sum(x) > 0.0, lambda: tf.matmul(x, w), lambda: tf.nn.relu(tf.matmul(x, w))
+        )
+        return tf.matmul(y, w)
+
+    @tf.function(input_signature=signature)
+    def dropped(x):
+        y = tf.cond(tf.size(w) > 10, lambda: x + 1.0, lambda: tf.nn.relu(tf.matmul(x, w)))
+        return tf.matmul(y, w)
+
+    @tf.function(input_signature=signature)
+    def loop(x):
+        for _ in tf.range(3):
+            x = tf.tanh(tf.matmul(x, w))
+        return tf.matmul(x, w)
+
+    x = floats(rng, 40, 96)
+    wide = w.numpy().astype(np.float64)
+    first = x @ wide if x.sum() > 0 else np.maximum(x @ wide, 0)
+    looped = x.astype(np.float64)
+    for _ in range(3):
+        looped = np.tanh(looped @ wide)
+    for function, expected in (
+        (branches, first @ wide),
+        (dropped, (x + 1.0) @ wide),
+        (loop, looped @ wide),
+    ):
+        np.testing.assert_allclose(function(x), expected, rtol=1e-4, atol=1e-4)
+        assert products(function, x)
+    assert not library_state.failed
+
+
+def test_what_is_the_same_in_every_run_is_computed_once(rng):
+    a, b = (tf.constant(floats(rng, 128, 128)) for _ in range(2))
+    scale = tf.constant(2.0)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 128], tf.float32)])
+    def function(x):
+        return x + tf.matmul(a, b)[0] + tf.reduce_sum(tf.tile(a, [4, 1]) * scale, 0)
+
+    x = floats(rng, 3, 128)
+    expected = x + (a.numpy() @ b.numpy())[0] + 8.0 * a.numpy().sum(0)
+    np.testing.assert_allclose(function(x), expected, rtol=1e-4, atol=1e-3)
+    with tf.profile() as p:
+        function(x)
+    assert not {"Product", "ColumnSum", "MatMul"} & {node.op for node in p.nodes}
+
+
+def test_large_weights_are_left_to_onnx_runtime(rng):
+    """Which does without a copy of what it packs."""
+    w = tf.constant(floats(rng, 1500, 1500))
+    function = tf.function(lambda x: tf.matmul(x, w))
+    assert_close(function(x := floats(rng, 30, 1500)), x, w.numpy())
+    assert not products(function, x)
 
 
 def test_long_sums_are_accurate(rng):
     """Of 200,000 equal numbers, which would be off by 1e-3 if one were added after the other."""
-    x, y = np.full((200_000, 40), 0.1, np.float32), np.ones((200_000, 24), np.float32)
+    x, y = np.full((200_000, 40), 0.1, np.float32), np.ones((200_000, 30), np.float32)
     function = tf.function(
         lambda a, b: tf.matmul(a, b, transpose_a=True),
-        input_signature=[tf.TensorSpec([None, n], tf.float32) for n in (40, 24)],
+        input_signature=[tf.TensorSpec([None, n], tf.float32) for n in (40, 30)],
     )
-    np.testing.assert_allclose(function(x, y), np.full((40, 24), 200_000 * 0.1), rtol=5e-6)
+    np.testing.assert_allclose(function(x, y), np.full((40, 30), 200_000 * 0.1), rtol=5e-6)
     assert products(function, x, y)
 
 
@@ -197,6 +264,8 @@ def test_what_is_saved_has_no_product_of_ours(tmp_path, rng):
     )
     assert products(module.f, floats(rng, 40, 64))
     tf.saved_model.save(module, str(tmp_path / "saved"))
-    for path in (tmp_path / "saved").glob("*.onnx"):
+    paths = list((tmp_path / "saved").glob("*.onnx"))
+    assert paths
+    for path in paths:
         model = onnx.load(str(path))
         assert {node.op_type for node in model.graph.node} <= {"MatMul", "Gemm", "Relu"}

@@ -245,7 +245,7 @@ PREPARE = Pipeline(
         ),
         Pass(
             "sum kernels",
-            lambda g, o: use_sum_kernels(g) if o.own_kernels else g,
+            lambda g, o: use_sum_kernels(g, o.known) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),

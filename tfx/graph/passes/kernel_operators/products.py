@@ -3,28 +3,36 @@
 ONNX Runtime's kernel multiplies float32 at 240 GFLOP/s on two cores with AVX-512, ours at 310, as
 those of other frameworks do. Matrices that lie the other way round are read so, a bias is what the
 sums begin with, and a ``Relu`` behind them is done before they are written. Weights that never
-change are packed here, once for all runs. Products of several pairs of matrices, of vectors, and
-those that are small enough for a program, stay as they are.
+change are packed here, once for all runs, as far as that takes little memory. ONNX Runtime keeps
+what it computes once, and packs other weights that never change, products of several pairs of
+matrices, of vectors, and those that are small enough for a program.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tfx.graph.fusion.instructions import product_of
 from tfx.graph.ir import PRODUCT, Graph, Node, Value
+from tfx.graph.makers import grow_constants, is_constant
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
 from tfx.kernels.library import usable_library
 from tfx.kernels.programs import MAX_RANK
+from tfx.runtime.threads import thread_count
 from tfx.runtime.values import RawValue, to_numpy
 
 _FLOAT = 1
-# Fewer columns are hardly a panel.
-_FEWEST_COLUMNS = 16
+# Of panels, which are filled up with zeros, to the columns in them.
+_MOST_FILLED = 1.3
+# Bytes of packed weights in a plan: ONNX Runtime, which packs them otherwise, does without a copy.
+_MOST_PACKED = 8 << 20
+# Fewer rows, ONNX Runtime is quicker at multiplying with a matrix that lies the other way round.
+_FEWEST_ROWS_BY_TURNED = 64
 
 
 def use_product_kernels(graph: Graph, known: Mapping[Value, RawValue]) -> Graph:
@@ -58,8 +66,25 @@ class _Products(PatternRewriter):
         super().__init__()
         self._known = known
         self._width = width
+        self._threads = thread_count()
+        # What is the same in every run, by ``id``.
+        self._constants = set(map(id, known))
+        self._depth = 0
+        self._room = _MOST_PACKED
         # By the matrix and whether it is turned: weights may be multiplied with several times.
         self._packed: dict[tuple[int, bool], Value] = {}
+
+    def run(self, graph: Graph) -> Graph:
+        """See ``Rewriter``."""
+        self._depth += 1
+        try:
+            return super().run(graph)
+        finally:
+            self._depth -= 1
+
+    def enter(self, graph: Graph, out: Graph) -> None:
+        super().enter(graph, out)
+        grow_constants(self._constants, graph.nodes)
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         y = node.inputs[0] if node.op == "Relu" and node.tag is None else None
@@ -69,28 +94,44 @@ class _Products(PatternRewriter):
         if found is None:
             super().rewrite(node, self.with_source_of_shape(node, inputs), out)
             return
-        weights = self._weights(found.right)
+        right = self._panels(found, out) if self._is_constant(found.right) else None
         attrs = {
             "left": int(found.left_is_turned),
-            "right": int(found.right_is_turned and weights is None),
-            "columns": 0 if weights is None else weights.shape[not found.right_is_turned],
+            "right": int(found.right_is_turned and right is None),
+            "columns": 0 if right is None else _columns(node.outputs[0]),
             "positive": int(is_positive),
+            "threads": self._threads,
         }
-        right = self.value(found.right) if weights is None else self._panels(found, weights, out)
         bias = () if found.bias is None else (self.value(found.bias),)
+        right = self.value(found.right) if right is None else right
         operands = (self.value(found.left), right, *bias)
         out.nodes.append(Node(PRODUCT, operands, attrs, node.name, node.source, node.outputs))
 
-    def _weights(self, matrix: Value) -> np.ndarray[Any, Any] | None:
-        """A matrix that is the same in every run."""
-        if matrix.const is not None:
-            return matrix.const
-        return to_numpy(self._known[matrix]) if matrix in self._known else None
+    def _is_constant(self, value: Value) -> bool:
+        return is_constant(value, self._constants)
 
-    def _panels(self, found: _Product, weights: np.ndarray[Any, Any], out: Graph) -> Value:
+    def _can_pack(self, found: _Product) -> bool:
+        """True of weights whose contents are known: those of the plan itself, while they are few.
+
+        Bodies and callees do not see a constant that stands in another one of them.
+        """
+        if self._depth > 1 or not (found.right in self._known or found.right.const is not None):
+            return False
+        key = id(found.right), found.right_is_turned
+        return key in self._packed or self._bytes(found) <= self._room
+
+    def _bytes(self, found: _Product) -> int:
+        sizes = [size for size in found.right.shape or () if isinstance(size, int)]
+        return 4 * math.prod(sizes) if len(sizes) == 2 else _MOST_PACKED + 1
+
+    def _panels(self, found: _Product, out: Graph) -> Value:
         """The right matrix as panels of columns, with zeros behind the last one."""
         key = id(found.right), found.right_is_turned
         if key not in self._packed:
+            self._room -= self._bytes(found)
+            weights = found.right.const
+            if weights is None:
+                weights = to_numpy(self._known[found.right])
             matrix = weights.T if found.right_is_turned else weights
             inner, columns = matrix.shape
             count = -(-columns // self._width)
@@ -120,15 +161,15 @@ class _Products(PatternRewriter):
         left, right, bias = (*node.inputs, None)[:3]
         if left is None or right is None or left.dtype != _FLOAT:
             return None
-        if not _is_matrix(right) or (right.const is not None and right.const.size == 0):
+        if not _is_matrix(right) or (self._is_constant(left) and self._is_constant(right)):
             return None
         if left.shape is None or not 2 <= len(left.shape) <= MAX_RANK:
             return None
         turned, right_turned = (bool(node.attrs.get(name, 0)) for name in ("transA", "transB"))
         found = _Product(left, right, turned, right_turned)
         y = node.outputs[0]
-        columns = y.shape[-1] if y.shape else None
-        if not isinstance(columns, int) or columns < _FEWEST_COLUMNS:
+        columns = _columns(y)
+        if -(-columns // self._width) * self._width > _MOST_FILLED * columns:
             return None
         if node.op == "Gemm":
             if node.attrs.get("alpha", 1.0) != 1.0 or node.attrs.get("beta", 1.0) != 1.0:
@@ -136,7 +177,12 @@ class _Products(PatternRewriter):
             if bias is not None and not _is_row(bias, y):
                 return None
             found = found._replace(bias=bias)
-        return self._before_transposes(found)
+        found = self._before_transposes(found)
+        if self._is_constant(found.right):
+            return found if self._can_pack(found) else None
+        rows = [size for size in (y.shape or ())[:-1] if isinstance(size, int)]
+        few = len(rows) == len(y.shape or ()) - 1 and math.prod(rows) < _FEWEST_ROWS_BY_TURNED
+        return None if few and found.right_is_turned else found
 
     def _before_transposes(self, found: _Product) -> _Product:
         """The same of what matrices are that are transposed."""
@@ -150,6 +196,12 @@ class _Products(PatternRewriter):
     def _transposed(self, matrix: Value) -> Value | None:
         made = self.made.by(matrix, "Transpose", perm=(1, 0))
         return None if made is None else made.inputs[0]
+
+
+def _columns(y: Value) -> int:
+    """The known number of columns; 0 where it is not known."""
+    last = y.shape[-1] if y.shape else None
+    return last if isinstance(last, int) else 0
 
 
 def _is_matrix(value: Value) -> bool:

@@ -12,10 +12,12 @@ segments, which add rows to others by an index, have one, too: 100,000 rows of 8
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
 from tfx.graph.ir import ADD_ROWS, COLUMN_SUM, ROW_SUM, Graph, Node, Value
+from tfx.graph.makers import grow_constants, is_constant
 from tfx.graph.passes.long_sums import LongSum, long_sum, staged_sum
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
@@ -29,14 +31,27 @@ _FEWEST, _FEWEST_COLUMNS, _MOST_COLUMNS = 1 << 14, 2, 1 << 12
 _OTHERS = ("ReduceSum", "ReduceMean", "ScatterElements")
 
 
-def use_sum_kernels(graph: Graph) -> Graph:
-    """A copy of the graph, bodies and callees included, with ``ColumnSum`` and ``RowSum`` nodes."""
+def use_sum_kernels(graph: Graph, known: Collection[Value] = ()) -> Graph:
+    """A copy of the graph, bodies and callees included, with ``ColumnSum`` and ``RowSum`` nodes.
+
+    Args:
+        graph: The graph, with sums in stages.
+        known: Inputs that never change. Sums of what is made of such ONNX Runtime computes once.
+    """
     found = any(n.tag is Mark.PART_OF_SUM or n.op in _OTHERS for n in graph.all_nodes())
-    return _Sums().run(graph) if found else graph
+    return _Sums(known).run(graph) if found else graph
 
 
 class _Sums(PatternRewriter):
     counts_shapes = False
+
+    def __init__(self, known: Collection[Value]) -> None:
+        super().__init__()
+        self._constants = set(map(id, known))
+
+    def enter(self, graph: Graph, out: Graph) -> None:
+        super().enter(graph, out)
+        grow_constants(self._constants, graph.nodes)
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         rows = self._added_rows(node)
@@ -48,6 +63,8 @@ class _Sums(PatternRewriter):
         staged = staged_sum(node, self.made)
         # What is not long is the same by either kernel, and ours is quicker at columns.
         found = staged or (long_sum(node, self.made) if node.tag is None else None)
+        if found is not None and is_constant(found.x, self._constants):
+            found = None
         of_columns = found is not None and _is_of_columns(found)
         if found is None or not (of_columns or (staged is not None and _is_of_rows(found))):
             super().rewrite(node, self.with_source_of_shape(node, inputs), out)
