@@ -54,6 +54,7 @@ _SPECIAL: dict[str, Callable[[], Any]] = {
     "linalg.eig": lambda: tf.linalg.eig(tf.linalg.diag(_floats())),
     "linalg.eigvals": lambda: tf.linalg.eigvals(tf.linalg.diag(_floats())),
     "math.angle": lambda: tf.math.angle(tf.complex(_floats(), _floats())),
+    "image.adjust_jpeg_quality": lambda: tf.image.adjust_jpeg_quality(tf.zeros([2, 2, 3]), 50),
     "image.non_max_suppression_with_scores": lambda: tf.image.non_max_suppression_with_scores(
         tf.tile(_floats()[:, None], [1, 4]), _floats(), 1, soft_nms_sigma=0.5
     ),

@@ -14,11 +14,11 @@ from typing import Any as _Any
 
 import tfx as _tf
 from tfx.core.namespaces import MissingNameError as _MissingNameError
-from tfx.core.raw_forms import forms as _forms
 from tfx.core.signatures import show_signature
 from tfx.nn_ops import convolution_backprop as _backprop
 from tfx.ops.array import unique as _unique
 from tfx.ops.common import broadcast_shapes as _shapes
+from tfx.ops.common.raw_forms import forms as _forms
 from tfx.ops.math import incomplete_gamma as _gamma
 from tfx.ops.nn import fused_normalization as _fused
 

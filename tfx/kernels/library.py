@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,29 +22,31 @@ class Library:
     Attributes:
         path: Its file.
         instructions: The number of each instruction.
-        choose: Says which operators the next session of this thread knows; see operator.c.
+        operators: The number of each operator.
+        choose: Says which operators the next session of this thread knows, a bit each.
         product_width: How many columns of a matrix there are in a panel, as matmul.h has it; 0
             where products of matrices are not quicker than ONNX Runtime's.
     """
 
     path: str
     instructions: dict[Instruction, int]
+    operators: dict[str, int]
     choose: Callable[[int], object]
     product_width: int
 
-    def registration(self, *, programs_alone: bool) -> Callable[[Any], None]:
-        """What makes a session know the operators.
+    def registration(self, operators: Collection[str]) -> Callable[[Any], None]:
+        """What makes a session know operators.
 
         Args:
-            programs_alone: Whether it has nodes of those alone that run programs: each of the
-                others would take it memory.
+            operators: Their names: each would take a session memory that has no nodes of it.
 
         Returns:
             A function of the options of a session, for the thread that makes it.
         """
+        bits = sum(1 << self.operators[name] for name in operators)
 
         def register(options: Any) -> None:
-            self.choose(int(programs_alone))
+            self.choose(bits)
             options.register_custom_ops_library(self.path)
 
         return register
@@ -132,7 +134,11 @@ def _library_or_reason() -> Library | tuple[object, int]:
         loaded = ctypes.CDLL(str(path))
         ask, works, _ = loaded.instruction_at, loaded.kernels_work, loaded.RegisterCustomOps
         version = loaded.format_of_programs()
-        choose, width = loaded.register_only_programs, loaded.quick_products()
+        choose, name_of, width = (
+            loaded.register_operators,
+            loaded.operator_at,
+            loaded.quick_products(),
+        )
     except (OSError, AttributeError) as e:  # of another machine, or of another version
         return e, logging.WARNING
     if version != FORMAT:
@@ -150,4 +156,9 @@ def _library_or_reason() -> Library | tuple[object, int]:
     while ask(len(found), ctypes.byref(name), types):
         operands = tuple(t for t in types[1:] if t)
         found[(name.value or b"").decode(), types[0], operands] = len(found)
-    return Library(str(path), found, choose, width)
+    choose.argtypes, choose.restype = [ctypes.c_uint64], None
+    name_of.argtypes, name_of.restype = [ctypes.c_size_t], ctypes.c_char_p
+    operators: dict[str, int] = {}
+    while named := name_of(len(operators)):
+        operators[named.decode()] = len(operators)
+    return Library(str(path), found, operators, choose, width)

@@ -297,9 +297,8 @@ static void multiply_rows_of_part(void *data, size_t index) {
 /* Among threads, each of which has enough to do. */
 static int share(Multiplying *is, void (*part)(void *data, size_t index), i64 most, f64 work,
                  const Host *host) {
-  const f64 parts = work / LEAST_SHARED;
-  is->parts =
-      smaller(smaller(most, MOST_PARTS), parts < MOST_PARTS ? (i64)parts + 1 : MOST_PARTS);
+  const f64 worth = work / LEAST_SHARED, limit = (f64)MOST_PARTS;
+  is->parts = smaller(most, 1 + (i64)(worth < limit ? worth : limit));
   if (is->parts > 1) return host->in_parallel(host->context, part, (size_t)is->parts, is);
   part(is, 0);
   return 0;

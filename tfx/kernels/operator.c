@@ -7,6 +7,7 @@
 
    Every failure is a status with a sentence; nothing ends the process. */
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -204,7 +205,16 @@ static RuntimeStatus *compute(void *kernel, KernelContext *context) {
   return run.status ? run.status : refuse(problem);
 }
 
-enum { TYPE_FLOAT32 = 1, INT32 = 6, INT64 = 7, BOOL = 9, LIMIT = 0, START = 1, GO = 2, HEAD = 3 };
+enum {
+  TYPE_FLOAT32 = 1,
+  INT32 = 6,
+  INT64 = 7,
+  BOOL = 9,
+  LIMIT = 0,
+  START = 1,
+  GO = 2,
+  HEAD = 3
+};
 
 static RuntimeStatus *compute_loop(void *given, KernelContext *context) {
   const Kernel *kernel = given;
@@ -349,18 +359,47 @@ static const CustomOperator *const operators[] = {&fused,
 /* The width of panels of products, if they are quicker than ONNX Runtime's on this processor; else 0. */
 EXPORTED int quick_products(void) { return tiles_are_wide() ? (int)product_panel_width() : 0; }
 
-/* How many of the operators the next session of this thread is to know: the first two run programs. An operator
-   takes a session 20 kB, whether it has nodes of it or not. */
-static _Thread_local int only_programs;
+/* The name of an operator; NULL behind the last one. */
+EXPORTED const char *operator_at(size_t index) {
+  return index < sizeof operators / sizeof operators[0] ? operators[index]->get_name(NULL)
+                                                        : NULL;
+}
 
-EXPORTED void register_only_programs(int only) { only_programs = only != 0; }
+/* Which operators the next session of this thread is to know, a bit each. An operator takes a session 20 kB,
+   whether it has nodes of it or not. */
+static _Thread_local uint64_t wanted = ~(uint64_t)0;
+
+EXPORTED void register_operators(uint64_t which) { wanted = which; }
+
+/* What sessions have been told to know, for as long as the process lives, as sessions do. */
+typedef struct Known {
+  uint64_t operators;
+  OperatorDomain *domain;
+  struct Known *next;
+} Known;
+
+static Known *_Atomic all_known;
+
+static RuntimeStatus *make_domain(uint64_t which, OperatorDomain **made) {
+  const size_t count = sizeof operators / sizeof operators[0];
+  RuntimeStatus *status =
+      CALL(CreateCustomOpDomain, CREATE_CUSTOM_OP_DOMAIN)(DOMAIN_NAME, made);
+  for (size_t i = 0; !status && i < count; i++)
+    if (which >> i & 1)
+      status = CALL(CustomOpDomainAdd, CUSTOM_OP_DOMAIN_ADD)(*made, operators[i]);
+  if (status) return status;
+  Known *known = malloc(sizeof *known);
+  if (!known) return refuse("there is no memory left");
+  *known = (Known){which, *made, atomic_load(&all_known)};
+  while (!atomic_compare_exchange_weak(&all_known, &known->next, known)) {
+  }
+  return NULL;
+}
 
 /* What ONNX Runtime calls for each session that is to know the operators. */
 EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const RuntimeApiBase *base) {
-  static OperatorDomain *domains[2]; /* for as long as the process lives, as sessions do */
-  OperatorDomain **domain = &domains[only_programs];
   const RuntimeApi *found = base->get_api(RUNTIME_API_VERSION);
-  if (!found || ((domains[0] || domains[1]) && found != api)) {
+  if (!found || (atomic_load(&all_known) && found != api)) {
     const RuntimeApi *first = base->get_api(1);
     if (!first) return NULL; /* nothing can be said; a session without the operators does */
     return ((CreateStatus)first[CREATE_STATUS])(
@@ -371,15 +410,10 @@ EXPORTED RuntimeStatus *RegisterCustomOps(SessionOptions *options, const Runtime
   }
   api = found;
   lends_shapes = base->get_api(SHAPE_REFERENCE_VERSION) != NULL;
-  if (!*domain) {
-    const size_t all = sizeof operators / sizeof operators[0];
-    OperatorDomain *made = NULL;
-    RuntimeStatus *status =
-        CALL(CreateCustomOpDomain, CREATE_CUSTOM_OP_DOMAIN)(DOMAIN_NAME, &made);
-    for (size_t i = 0; !status && i < (only_programs ? 2 : all); i++)
-      status = CALL(CustomOpDomainAdd, CUSTOM_OP_DOMAIN_ADD)(made, operators[i]);
-    if (status) return status;
-    *domain = made;
-  }
-  return CALL(AddCustomOpDomain, ADD_CUSTOM_OP_DOMAIN)(options, *domain);
+  OperatorDomain *domain = NULL;
+  for (const Known *known = atomic_load(&all_known); known && !domain; known = known->next)
+    if (known->operators == wanted) domain = known->domain;
+  RuntimeStatus *status = domain ? NULL : make_domain(wanted, &domain);
+  if (status) return status;
+  return CALL(AddCustomOpDomain, ADD_CUSTOM_OP_DOMAIN)(options, domain);
 }

@@ -60,7 +60,10 @@ class OwnThreads:
     """
 
     # Names as they stand in a serialized model.
-    _HEAVY = (b"MatMul", b"Gemm", b"Conv", b"Einsum", b"LSTM", b"GRU", b"RNN", b"Attention", b"DFT")
+    _HEAVY = (
+        *(b"MatMul", b"Gemm", b"Product", b"Conv", b"Einsum", b"LSTM", b"GRU", b"RNN"),
+        *(b"Attention", b"DFT"),
+    )
 
     def __init__(self, limit: int = 64) -> None:
         self._limit = limit

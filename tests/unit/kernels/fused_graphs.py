@@ -52,7 +52,7 @@ def run(
     model = to_model(graph, input_names=ins, output_names=outs).SerializeToString()
     library = usable_library()
     has_ours = library is not None and fused_nodes(graph)
-    operators = library.registration(programs_alone=False) if library and has_ours else None
+    operators = library.registration(library.operators) if library and has_ours else None
     session = Session(model, optimize=False, operators=operators)
     values = [from_numpy(x, owned=owned) for x in given]
     found = session.run(dict(zip(ins, values, strict=True)))

@@ -20,7 +20,7 @@ from tfx.function.execution.cuda_graph_check import can_capture
 from tfx.function.execution.feeds import by_values, feeds_from_tensors
 from tfx.function.execution.rewrite_options import half_dtype
 from tfx.function.execution.run_errors import Run, translate_failure
-from tfx.graph.fusion.elementwise import fused_operators, fused_plan, runs_programs_alone
+from tfx.graph.fusion.elementwise import fused_operators, fused_plan
 from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.fusion.made_of import Fusion, fusion_of
 from tfx.graph.ir import Graph, Value
@@ -162,8 +162,7 @@ class Plan(RunsTensors):
             together = fused_plan(ready, library.instructions, constant)
             operators = fused_operators(together)
             if operators:
-                alone = runs_programs_alone(operators)
-                register = library.registration(programs_alone=alone)
+                register = library.registration(operators)
                 try:
                     session = self._session(together, device, register)
                 except OpError as e:

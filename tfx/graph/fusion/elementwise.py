@@ -34,7 +34,6 @@ from tfx.graph.fusion.symbols import Shape, Symbols
 from tfx.graph.ir import (
     CALL,
     FUSED,
-    FUSED_LOOP,
     HOST,
     KERNEL_OPERATORS,
     Graph,
@@ -112,11 +111,6 @@ def fused_operators(graph: Graph) -> frozenset[str]:
     """The operators in a graph, bodies included, that only our library computes."""
     nodes = (node for g in (graph, *bodies_below(graph)) for node in g.nodes)
     return frozenset(node.op for node in nodes if node.op in KERNEL_OPERATORS)
-
-
-def runs_programs_alone(operators: frozenset[str]) -> bool:
-    """True if operators are no others than those that run programs."""
-    return operators <= {FUSED, FUSED_LOOP}
 
 
 @dataclass(eq=False, slots=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tfx.graph.ir import Graph, Node, Value
-from tfx.graph.makers import Makers
+from tfx.graph.makers import Makers, grow_constants, is_constant
 from tfx.graph.passes.dead_code import used_values
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.traits import traits
@@ -15,14 +17,23 @@ class PatternRewriter(Rewriter):
     Attributes:
         counts_shapes: Whether who asks for a shape alone counts among the users of a value. Most do
             on behalf of others, who may go away.
+
+    Args:
+        known: Inputs that never change.
     """
 
     counts_shapes = True
 
-    def __init__(self) -> None:
+    def __init__(self, known: Collection[Value] = ()) -> None:
         super().__init__()
         self.made = Makers()
         self._uses: dict[int, int] = {}
+        # What is the same in every run, by ``id``.
+        self._constants = set(map(id, known))
+
+    def is_constant(self, value: Value | None) -> bool:
+        """True of what is made of constants and known inputs alone, which is computed once."""
+        return is_constant(value, self._constants)
 
     def is_user(self, node: Node) -> bool:
         """True if a node counts among the users of its operands."""
@@ -31,6 +42,7 @@ class PatternRewriter(Rewriter):
     def enter(self, graph: Graph, out: Graph) -> None:
         """See ``Rewriter``."""
         self.made.enter(graph.nodes)
+        grow_constants(self._constants, graph.nodes)
         users = filter(self.is_user, graph.nodes)
         for used in (graph.outputs, *map(used_values, users)):
             for key in {id(value) for value in used}:

@@ -23,7 +23,7 @@ from tfx.framework.node_names import name_node
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array, label, raw_of
 from tfx.graph import ir
-from tfx.graph.fusion.elementwise import fused_operators, fused_plan, runs_programs_alone
+from tfx.graph.fusion.elementwise import fused_operators, fused_plan
 from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.pipeline import prepare, tune_for_cpu
@@ -148,14 +148,13 @@ def _compiled(graph: ir.Graph, device: str) -> Session:
         together = fused_plan(tune_for_cpu(ready, thread_count()), library.instructions)
         operators = fused_operators(together)
         if operators:
-            alone = runs_programs_alone(operators)
             model = to_model(together).SerializeToString()
             try:
                 return Session(
                     model,
                     device=device,
                     folds=not has_branches(together),
-                    operators=library.registration(programs_alone=alone),
+                    operators=library.registration(operators),
                 )
             except OpError as e:
                 give_up(e)

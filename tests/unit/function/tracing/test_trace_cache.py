@@ -150,7 +150,7 @@ def test_a_trace_ends_with_its_variable():
     del concrete
     assert [r() is None for r in traces] == [True, False]
     with pytest.raises(
-        FailedPreconditionError, match=r"'mine:0'.*deleted.*ValueError.*None.*Keep a ref"
+        FailedPreconditionError, match=r"'mine:0'.*deleted.*ConversionError.*None.*Keep a ref"
     ):
         f(x, True)
     assert float(f(x, False)) == 6.0

@@ -18,7 +18,6 @@ import numpy as np
 
 from tfx.graph.fusion.instructions import product_of
 from tfx.graph.ir import PRODUCT, Graph, Node, Value
-from tfx.graph.makers import grow_constants, is_constant
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
 from tfx.kernels.library import usable_library
@@ -63,12 +62,10 @@ class _Products(PatternRewriter):
     counts_shapes = False
 
     def __init__(self, known: Mapping[Value, RawValue], width: int) -> None:
-        super().__init__()
+        super().__init__(known)
         self._known = known
         self._width = width
         self._threads = thread_count()
-        # What is the same in every run, by ``id``.
-        self._constants = set(map(id, known))
         self._depth = 0
         self._room = _MOST_PACKED
         # By the matrix and whether it is turned: weights may be multiplied with several times.
@@ -82,10 +79,6 @@ class _Products(PatternRewriter):
         finally:
             self._depth -= 1
 
-    def enter(self, graph: Graph, out: Graph) -> None:
-        super().enter(graph, out)
-        grow_constants(self._constants, graph.nodes)
-
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         y = node.inputs[0] if node.op == "Relu" and node.tag is None else None
         found = self._with_bias(self.made.any(y)) if self.has_one_user(y) else None
@@ -94,7 +87,7 @@ class _Products(PatternRewriter):
         if found is None:
             super().rewrite(node, self.with_source_of_shape(node, inputs), out)
             return
-        right = self._panels(found, out) if self._is_constant(found.right) else None
+        right = self._panels(found, out) if self.is_constant(found.right) else None
         attrs = {
             "left": int(found.left_is_turned),
             "right": int(found.right_is_turned and right is None),
@@ -106,9 +99,6 @@ class _Products(PatternRewriter):
         right = self.value(found.right) if right is None else right
         operands = (self.value(found.left), right, *bias)
         out.nodes.append(Node(PRODUCT, operands, attrs, node.name, node.source, node.outputs))
-
-    def _is_constant(self, value: Value) -> bool:
-        return is_constant(value, self._constants)
 
     def _can_pack(self, found: _Product) -> bool:
         """True of weights whose contents are known: those of the plan itself, while they are few.
@@ -161,7 +151,7 @@ class _Products(PatternRewriter):
         left, right, bias = (*node.inputs, None)[:3]
         if left is None or right is None or left.dtype != _FLOAT:
             return None
-        if not _is_matrix(right) or (self._is_constant(left) and self._is_constant(right)):
+        if not _is_matrix(right) or (self.is_constant(left) and self.is_constant(right)):
             return None
         if left.shape is None or not 2 <= len(left.shape) <= MAX_RANK:
             return None
@@ -178,7 +168,7 @@ class _Products(PatternRewriter):
                 return None
             found = found._replace(bias=bias)
         found = self._before_transposes(found)
-        if self._is_constant(found.right):
+        if self.is_constant(found.right):
             return found if self._can_pack(found) else None
         rows = [size for size in (y.shape or ())[:-1] if isinstance(size, int)]
         few = len(rows) == len(y.shape or ()) - 1 and math.prod(rows) < _FEWEST_ROWS_BY_TURNED

@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from tfx.graph.ir import MASKED_SOFTMAX, SOFTMAX_GRADIENT, Graph, Node, Value
-from tfx.graph.makers import Makers, grow_constants
+from tfx.graph.makers import Makers
 from tfx.graph.passes.long_sums import long_sum
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
@@ -64,18 +64,9 @@ class _Slope(NamedTuple):
 class _Softmaxes(PatternRewriter):
     counts_shapes = False
 
-    def __init__(self) -> None:
-        super().__init__()
-        # By ``id``: they are computed once, by sessions that have no kernels of ours.
-        self._constants: set[int] = set()
-
-    def enter(self, graph: Graph, out: Graph) -> None:
-        super().enter(graph, out)
-        grow_constants(self._constants, graph.nodes)
-
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         found = self._softmax(node) or self._gradient(node)
-        if found is None or id(node.outputs[0]) in self._constants:
+        if found is None or self.is_constant(node.outputs[0]):
             super().rewrite(node, self.with_source_of_shape(node, inputs), out)
             return
         op, operands, attrs = found
@@ -85,7 +76,7 @@ class _Softmaxes(PatternRewriter):
     def _softmax(self, node: Node) -> tuple[str, tuple[Value, ...], dict[str, int]] | None:
         plain = plain_softmax(node)
         x = None if plain is None else plain.inputs[0]
-        if plain is None or x is None or not _is_worth(x, _LEAST) or id(x) in self._constants:
+        if plain is None or x is None or not _is_worth(x, _LEAST) or self.is_constant(x):
             return None
         if plain.attrs.get("axis", -1) % len(x.shape or ()) != len(x.shape or ()) - 1:
             return None

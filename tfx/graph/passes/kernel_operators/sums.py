@@ -17,7 +17,6 @@ from collections.abc import Collection
 import numpy as np
 
 from tfx.graph.ir import ADD_ROWS, COLUMN_SUM, ROW_SUM, Graph, Node, Value
-from tfx.graph.makers import grow_constants, is_constant
 from tfx.graph.passes.long_sums import LongSum, long_sum, staged_sum
 from tfx.graph.passes.pattern_rewriter import PatternRewriter
 from tfx.graph.rewrite import Inputs
@@ -27,8 +26,6 @@ from tfx.kernels.programs import MAX_RANK
 _FLOAT, _INT32, _INT64 = 1, 6, 7
 # Fewer elements are a part of a program. One column is a vector, more are no channels.
 _FEWEST, _FEWEST_COLUMNS, _MOST_COLUMNS = 1 << 14, 2, 1 << 12
-# What else there are kernels for.
-_OTHERS = ("ReduceSum", "ReduceMean", "ScatterElements")
 
 
 def use_sum_kernels(graph: Graph, known: Collection[Value] = ()) -> Graph:
@@ -38,20 +35,15 @@ def use_sum_kernels(graph: Graph, known: Collection[Value] = ()) -> Graph:
         graph: The graph, with sums in stages.
         known: Inputs that never change. Sums of what is made of such ONNX Runtime computes once.
     """
-    found = any(n.tag is Mark.PART_OF_SUM or n.op in _OTHERS for n in graph.all_nodes())
+    found = any(
+        node.tag is Mark.PART_OF_SUM or node.op == "ScatterElements" or node.op.startswith("Reduce")
+        for node in graph.all_nodes()
+    )
     return _Sums(known).run(graph) if found else graph
 
 
 class _Sums(PatternRewriter):
     counts_shapes = False
-
-    def __init__(self, known: Collection[Value]) -> None:
-        super().__init__()
-        self._constants = set(map(id, known))
-
-    def enter(self, graph: Graph, out: Graph) -> None:
-        super().enter(graph, out)
-        grow_constants(self._constants, graph.nodes)
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
         rows = self._added_rows(node)
@@ -63,7 +55,7 @@ class _Sums(PatternRewriter):
         staged = staged_sum(node, self.made)
         # What is not long is the same by either kernel, and ours is quicker at columns.
         found = staged or (long_sum(node, self.made) if node.tag is None else None)
-        if found is not None and is_constant(found.x, self._constants):
+        if found is not None and self.is_constant(found.x):
             found = None
         of_columns = found is not None and _is_of_columns(found)
         if found is None or not (of_columns or (staged is not None and _is_of_rows(found))):
