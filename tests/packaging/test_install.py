@@ -72,7 +72,9 @@ def wheel(checkout: Path, work: Path) -> Path:
 def unpacked_sdist(checkout: Path, work: Path) -> Path:
     sdist = build("sdist", checkout, work / "dist")
     with tarfile.open(sdist) as archive:
-        archive.extractall(work / "sdist", filter="data")
+        # The first releases of Python 3.11 have no filters.
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        archive.extractall(work / "sdist", **safely)
     (folder,) = (work / "sdist").iterdir()
     return folder
 

@@ -207,8 +207,7 @@ static void multiply_part(void *data, size_t index) {
   Multiplying *is = data;
   const i64 part = (i64)index, boxes = is->rows * is->columns * is->inners;
   const i64 strips = is->does->left_is_turned ? BLOCK_ROWS * LONGEST : 0;
-  f32 *memory =
-      numbers_in_lines((size_t)(is->packed + strips)); /* little where nothing is packed */
+  f32 *memory = numbers_in_lines((size_t)(is->packed + strips));
   if (!memory) {
     is->lacks_memory = 1;
     return;
@@ -335,7 +334,8 @@ static void cut(Multiplying *is) {
   }
   if (does->right_is_packed) return;
   const i64 widest = parts_of(panels, is->columns) * is->width;
-  is->packed = in_whole_lines(larger(widest * smaller(longest, MOST_PACKED / widest), widest));
+  const i64 least = smaller(longest, IN_A_ROW); /* sums of short ones stay whole */
+  is->packed = in_whole_lines(widest * larger(least, smaller(longest, MOST_PACKED / widest)));
   if (stays_in_place(does, height)) is->packed = in_whole_lines(is->width * longest);
 }
 
@@ -355,9 +355,8 @@ int multiply_matrices(const Matmul *does, const f32 *left, const f32 *right, con
   const i64 numbers = does->rows * does->columns;
   const f64 products = (f64)numbers * (f64)does->inner;
   if (!numbers) return 0;
-  if (does->rows <= FEW_ROWS && does->right_is_turned && !does->left_is_turned) {
+  if (does->rows <= FEW_ROWS && does->right_is_turned && !does->left_is_turned)
     return share(&is, multiply_rows_of_part, parts_of(does->columns, MANY), products, host);
-  }
   is.tiles = best_tiles();
   is.height = is.tiles->rows, is.width = is.tiles->columns;
   cut(&is);
