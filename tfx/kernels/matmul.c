@@ -206,7 +206,8 @@ static Box box_at(const Multiplying *is, i64 at) {
 static void multiply_part(void *data, size_t index) {
   Multiplying *is = data;
   const i64 part = (i64)index, boxes = is->rows * is->columns * is->inners;
-  const i64 strips = is->does->left_is_turned ? BLOCK_ROWS * LONGEST : 0;
+  const i64 block = smaller(BLOCK_ROWS, parts_of(is->does->rows, is->height) * is->height);
+  const i64 strips = is->does->left_is_turned ? block * smaller(LONGEST, is->does->inner) : 0;
   f32 *memory = numbers_in_lines((size_t)(is->packed + strips));
   if (!memory) {
     is->lacks_memory = 1;

@@ -122,8 +122,13 @@ def test_numbers_that_are_not_finite(rng):
     """What a row has, no other row gets, and a bias does not hide it."""
     x, w = floats(rng, 30, 128), floats(rng, 128, 64)
     x[3, 5], x[7, 9], w[40, 11] = np.inf, np.nan, -np.inf
-    function = tf.function(lambda x, w: tf.nn.relu(tf.matmul(x, w) + tf.ones([64])))
-    plain = tf.function(lambda x, w: tf.nn.relu(tf.matmul(x, w) + tf.ones([64])), jit_compile=False)
+    signature = [tf.TensorSpec([None, 128], tf.float32), tf.TensorSpec([128, 64], tf.float32)]
+
+    def computed(x, w):
+        return tf.nn.relu(tf.matmul(x, w) + tf.ones([64]))
+
+    function = tf.function(computed, input_signature=signature)
+    plain = tf.function(computed, input_signature=signature, jit_compile=False)
     found, expected = function(x, w).numpy(), plain(x, w).numpy()
     np.testing.assert_array_equal(np.isnan(found), np.isnan(expected))
     np.testing.assert_array_equal(np.isinf(found), np.isinf(expected))

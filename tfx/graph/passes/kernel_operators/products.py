@@ -30,8 +30,9 @@ _FLOAT = 1
 _MOST_FILLED = 1.3
 # Bytes of packed weights in a plan: ONNX Runtime, which packs them otherwise, does without a copy.
 _MOST_PACKED = 8 << 20
-# Fewer rows, ONNX Runtime is quicker at multiplying with a matrix that lies the other way round.
-_FEWEST_ROWS_BY_TURNED = 64
+# Fewer rows, ONNX Runtime is quicker at multiplying with a matrix that lies the other way round; so
+# it is at products of fewer numbers, unless there are so few rows that nothing is packed.
+_FEWEST_ROWS_BY_TURNED, _FEWEST_PRODUCTS, _FEW_ROWS = 64, 1 << 25, 24
 
 
 def use_product_kernels(graph: Graph, known: Mapping[Value, RawValue]) -> Graph:
@@ -170,9 +171,7 @@ class _Products(PatternRewriter):
         found = self._before_transposes(found)
         if self.is_constant(found.right):
             return found if self._can_pack(found) else None
-        rows = [size for size in (y.shape or ())[:-1] if isinstance(size, int)]
-        few = len(rows) == len(y.shape or ()) - 1 and math.prod(rows) < _FEWEST_ROWS_BY_TURNED
-        return None if few and found.right_is_turned else found
+        return found if _is_worth(found, y) else None
 
     def _before_transposes(self, found: _Product) -> _Product:
         """The same of what matrices are that are transposed."""
@@ -186,6 +185,20 @@ class _Products(PatternRewriter):
     def _transposed(self, matrix: Value) -> Value | None:
         made = self.made.by(matrix, "Transpose", perm=(1, 0))
         return None if made is None else made.inputs[0]
+
+
+def _is_worth(found: _Product, y: Value) -> bool:
+    """False of products that are known to be among those that ONNX Runtime is quicker at."""
+    sizes = [*(y.shape or (None,)), *(found.right.shape or (None,))[found.right_is_turned :][:1]]
+    known = [size for size in sizes if isinstance(size, int)]
+    if len(known) < len(sizes):
+        return True
+    rows = math.prod(known[:-2])
+    if found.right_is_turned and rows < _FEWEST_ROWS_BY_TURNED:
+        return False
+    if rows <= _FEW_ROWS and not found.left_is_turned:
+        return True
+    return math.prod(known) >= _FEWEST_PRODUCTS
 
 
 def _columns(y: Value) -> int:
