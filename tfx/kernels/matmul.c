@@ -35,6 +35,9 @@ enum { BOXES = 8, MOST_PARTS = 64 };
    which the right matrix stays where it is; and rows of a panel that are turned at a time. */
 enum { FEW_ROWS = 4, TILES_IN_PLACE = 2, AT_ONCE = 64 };
 
+_Static_assert(LONGEST % IN_A_ROW == 0 && LONGEST_OF_STRIPS % IN_A_ROW == 0,
+               "sums of short ones are whole wherever they are cut");
+
 /* From the first to before the last of the rows, of the columns and of what is summed up. */
 typedef struct {
   i64 row, last_row, column, last_column, inner, last_inner;

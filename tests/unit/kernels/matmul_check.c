@@ -12,8 +12,8 @@
 
 /* Few numbers in several pieces, blocks and parts. */
 #define BLOCK_ROWS 24
-#define LONGEST 40
-#define LONGEST_OF_STRIPS 20
+#define LONGEST 48
+#define LONGEST_OF_STRIPS 32
 #define MOST_PACKED 2048
 #define SMALL_RESULT 1000
 #define LEAST_SUMMED 8
@@ -79,6 +79,26 @@ static int is_wrong_failure(const Matmul *does, const f32 *left, const f32 *righ
   return others != 0 && others != FAILURE;
 }
 
+/* The same bits, for however many threads it is cut, and of the first rows alone if they lie one behind the
+   other and are more than a few. */
+static int is_wrong_otherwise(const Matmul *does, const f32 *left, const f32 *right,
+                              const f32 *bias, const f32 *found) {
+  const i64 count = does->rows * does->columns, few = 5;
+  f32 *to = numbers(count);
+  Matmul other = *does;
+  other.threads = 1 + below(40);
+  int wrong = multiply_matrices(&other, left, right, bias, to, &plain) ||
+              (count && memcmp(to, found, (size_t)count * sizeof *to));
+  if (does->rows > few && !does->left_is_turned) {
+    other.rows = few + below(does->rows - few);
+    wrong = wrong || multiply_matrices(&other, left, right, bias, to, &plain) ||
+            memcmp(to, found, (size_t)(other.rows * does->columns) * sizeof *to);
+  }
+  free(to);
+  if (wrong) fprintf(stderr, "other bits if it is cut otherwise\n");
+  return wrong;
+}
+
 static int is_wrong_case(void) {
   const Matmul does = {some(14, 120), some(10, 150),          some(40, 150),
                        below(2) != 0, below(2) != 0,          0,
@@ -91,9 +111,11 @@ static int is_wrong_case(void) {
   int wrong = below(8) == 0 && (is_wrong_failure(&does, left, right, bias, to) ||
                                 is_wrong_failure(&of_panels, left, panels, bias, to));
   wrong = wrong || multiply_matrices(&does, left, right, bias, to, &plain) ||
-          !is_right(&does, left, right, bias, to);
+          !is_right(&does, left, right, bias, to) ||
+          is_wrong_otherwise(&does, left, right, bias, to);
   wrong = wrong || multiply_matrices(&of_panels, left, panels, bias, to, &plain) ||
-          !is_right(&does, left, right, bias, to);
+          !is_right(&does, left, right, bias, to) ||
+          is_wrong_otherwise(&of_panels, left, panels, bias, to);
   free(left), free(right), free(bias), free(to), free(panels);
   return wrong;
 }

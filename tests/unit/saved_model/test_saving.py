@@ -87,7 +87,7 @@ def test_weights_are_on_disk_once(count: int, tmp_path: Any) -> None:
     x = tf.constant(numbers(256, 256, seed=3))
     for name, function in signatures.items():
         np.testing.assert_allclose(
-            back.signatures[name](x=x)["output_0"], function(x), rtol=1e-4, atol=1e-3
+            back.signatures[name](x=x)["output_0"], function(x), rtol=1e-4, atol=1e-4
         )
 
 

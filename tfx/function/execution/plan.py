@@ -7,7 +7,7 @@ Runtime can fold and prepack (1.15 to 1.6 times faster).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from time import perf_counter
 from typing import Any
 
@@ -184,11 +184,7 @@ class Plan(RunsTensors):
             and v.const.nbytes > _INLINE_LIMIT
             and not v.const.dtype.hasobject
         }
-        # Weights that a pass has brought into another order are not needed as they were.
-        used = {id(v) for node in ready.nodes for v in used_values(node)}
-        used.update(map(id, ready.outputs))
         values = {**self.frozen, **shared}
-        needed = [id(v) in used for v in values]
         stand_ins = {v: _external(raw, i) for i, (v, raw) in enumerate(values.items())}
         model = to_model(
             ready,
@@ -196,17 +192,7 @@ class Plan(RunsTensors):
             output_names=[f"%out{i}" for i in range(len(self.graph.outputs))],
             initializers=stand_ins,
         )
-        # Constants of called graphs can have equal names, which the model made unique.
-        raw_values, kept, given = list(values.values()), [], {}
-        for tensor in model.graph.initializer:
-            index = int(tensor.external_data[0].value) if tensor.external_data else None
-            if index is None or needed[index]:
-                kept.append(tensor)
-            if index is not None and needed[index]:
-                given[tensor.name] = raw_values[index]
-        if len(kept) < len(model.graph.initializer):
-            del model.graph.initializer[:]
-            model.graph.initializer.extend(kept)
+        given = _given(model, values, ready)
         serialized = model.SerializeToString()
         return Session(
             serialized,
@@ -321,6 +307,30 @@ def _size(value: Value) -> int | None:
     if not is_static(shape):
         return None
     return math.prod(shape) * dtypes.from_onnx(value.dtype).size
+
+
+def _given(model: Any, values: Mapping[Value, RawValue], ready: Graph) -> dict[str, RawValue]:
+    """The values of a model's stand-ins by name; a stand-in that nothing uses leaves the model.
+
+    Such are weights that a pass has brought into another order. Constants of called graphs can have
+    equal names, which the model made unique.
+    """
+    used = {id(v) for node in ready.nodes for v in used_values(node)} if values else set()
+    used.update(map(id, ready.outputs))
+    stands_for = list(values.items())
+    given: dict[str, RawValue] = {}
+    kept = []
+    for tensor in model.graph.initializer:
+        if tensor.external_data:
+            value, raw = stands_for[int(tensor.external_data[0].value)]
+            if id(value) not in used:
+                continue
+            given[tensor.name] = raw
+        kept.append(tensor)
+    if len(kept) < len(model.graph.initializer):
+        del model.graph.initializer[:]
+        model.graph.initializer.extend(kept)
+    return given
 
 
 def _external(raw: RawValue, number: int) -> ExternalData:
