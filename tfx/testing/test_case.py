@@ -23,13 +23,21 @@ import numpy as np
 from tfx.core import dtypes, nest
 from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.core.lazy_namespaces import fetch
-from tfx.framework.composite.indexed_slices import IndexedSlices, IndexedSlicesValue
+from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.context import current
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.graph.serialization.protos import message_of_text
 from tfx.ops.random.generator import set_seed
 from tfx.runtime.devices import parse_device
+from tfx.testing.compared_values import (
+    as_bytes,
+    as_plain,
+    is_structure,
+    text_of,
+    value_of,
+    widened,
+)
 
 
 def _runner_module() -> Any:
@@ -124,7 +132,7 @@ class TestCase(_Base):  # type: ignore[misc]
         """The values of tensors, variables and structures of them as NumPy arrays."""
         graph = current().graph
         if graph is None:
-            return nest.map_structure(_value, tensors)
+            return nest.map_structure(value_of, tensors)
         session = fetch("tfx.compat.v1", "get_default_session")()
         return (session or self._session_of(graph)).run(tensors)
 
@@ -140,7 +148,7 @@ class TestCase(_Base):  # type: ignore[misc]
         if isinstance(x, SymbolicTensor):
             x = self.evaluate(x)
         elif isinstance(x, Tensor | Variable | IndexedSlices):
-            x = _value(x)
+            x = value_of(x)
         if hasattr(x, "__array__") or not isinstance(x, Sequence) or isinstance(x, str | bytes):
             return np.asarray(x)
         return np.asarray([self._array(item) for item in x]) if len(x) else np.asarray(x)
@@ -248,25 +256,27 @@ class TestCase(_Base):  # type: ignore[misc]
     def _all_close(
         self, a: Any, b: Any, rtol: float, atol: float, path: list[str], msg: Any
     ) -> None:
-        a, b = _as_plain(a), _as_plain(b)
+        a, b = as_plain(a), as_plain(b)
         place = "".join(path)
         if isinstance(a, Mapping) != isinstance(b, Mapping):
-            raise ValueError(f"Can't compare dict to non-dict, a{place} vs b{place}. {_text(msg)}")
+            raise ValueError(
+                f"Can't compare dict to non-dict, a{place} vs b{place}. {text_of(msg)}"
+            )
         if isinstance(a, Mapping):
-            self.assertCountEqual(a.keys(), b.keys(), f"mismatched keys: a{place} {_text(msg)}")
+            self.assertCountEqual(a.keys(), b.keys(), f"mismatched keys: a{place} {text_of(msg)}")
             for key in a:
                 self._all_close(a[key], b[key], rtol, atol, [*path, f"[{key!r}]"], msg)
-        elif isinstance(a, list | tuple) and _is_structure(a, b):
-            self.assertEqual(len(a), len(b), f"Mismatched length: a{place} {_text(msg)}")
+        elif isinstance(a, list | tuple) and is_structure(a, b):
+            self.assertEqual(len(a), len(b), f"Mismatched length: a{place} {text_of(msg)}")
             for i, (x, y) in enumerate(zip(a, b, strict=True)):
                 self._all_close(x, y, rtol, atol, [*path, f"[{i}]"], msg)
         else:
             self._arrays_close(a, b, rtol, atol, place, msg)
 
     def _arrays_close(self, a: Any, b: Any, rtol: float, atol: float, place: str, msg: Any) -> None:
-        x, y = _widened(self._array(a)), _widened(self._array(b))
+        x, y = widened(self._array(a)), widened(self._array(b))
         self.assertEqual(
-            x.shape, y.shape, f"Shape mismatch: expected {y.shape}, got {x.shape}. {_text(msg)}"
+            x.shape, y.shape, f"Shape mismatch: expected {y.shape}, got {x.shape}. {text_of(msg)}"
         )
         if np.allclose(x, y, rtol=rtol, atol=atol, equal_nan=False) or (
             x.dtype.kind not in "fc" and bool(np.all(x == y))
@@ -280,7 +290,7 @@ class TestCase(_Base):  # type: ignore[misc]
             wrong = ~np.isclose(x, y, rtol=rtol, atol=atol, equal_nan=True)
             distance = np.abs(x - y)[wrong] if x.dtype.kind != "b" else wrong[wrong]
         self.fail(
-            f"a{place} and b{place} not close (rtol = {rtol}, atol = {atol}) {_text(msg)}\n"
+            f"a{place} and b{place} not close (rtol = {rtol}, atol = {atol}) {text_of(msg)}\n"
             f"not close where = {np.where(wrong) if x.shape else ''}\n"
             f"not close lhs = {x[wrong] if x.shape else x}\n"
             f"not close rhs = {y[wrong] if y.shape else y}\n"
@@ -323,11 +333,11 @@ class TestCase(_Base):  # type: ignore[misc]
             self.assertAllClose(a, b, rtol=rtol, atol=atol, msg=msg)
         except AssertionError:
             return
-        raise AssertionError(f"The two values are close at all elements. {_text(msg)}")
+        raise AssertionError(f"The two values are close at all elements. {text_of(msg)}")
 
     def assertNear(self, f1: float, f2: float, err: float, msg: Any = None) -> None:  # noqa: N802
         """Assert that two numbers differ by ``err`` at most."""
-        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1} != {f2} +/- {err} {_text(msg)}")
+        self.assertTrue(f1 == f2 or abs(f1 - f2) <= err, f"{f1} != {f2} +/- {err} {text_of(msg)}")
 
     def assertArrayNear(  # noqa: N802
         self, farray1: Iterable[float], farray2: Iterable[float], err: float, msg: Any = None
@@ -350,17 +360,17 @@ class TestCase(_Base):  # type: ignore[misc]
     def assertAllEqual(self, a: Any, b: Any, msg: Any = None) -> None:  # noqa: N802
         """Assert that two tensors or arrays have the same shape and elements; NaN equals NaN."""
         a, b = self.evaluate_if_both_tensors(a, b)
-        x, y = _bytes(self._array(a)), _bytes(self._array(b))
+        x, y = as_bytes(self._array(a)), as_bytes(self._array(b))
         self.assertEqual(
-            x.shape, y.shape, f"Shape mismatch: expected {y.shape}, got {x.shape}. {_text(msg)}"
+            x.shape, y.shape, f"Shape mismatch: expected {y.shape}, got {x.shape}. {text_of(msg)}"
         )
         same = np.asarray(x == y)
         if x.dtype.kind in "fcV" and y.dtype.kind in "fcV":
-            same = same | (np.isnan(_widened(x)) & np.isnan(_widened(y)))
+            same = same | (np.isnan(widened(x)) & np.isnan(widened(y)))
         if not same.all():
             wrong = ~same
             self.fail(
-                f"Arrays are not equal. {_text(msg)}\n"
+                f"Arrays are not equal. {text_of(msg)}\n"
                 f"not equal where = {np.where(wrong) if x.shape else ''}\n"
                 f"not equal lhs = {x[wrong] if x.shape else x}\n"
                 f"not equal rhs = {y[wrong] if y.shape else y}"
@@ -372,7 +382,7 @@ class TestCase(_Base):  # type: ignore[misc]
             self.assertAllEqual(a, b)
         except AssertionError:
             return
-        raise AssertionError(f"The two values are equal at all elements. {_text(msg)}")
+        raise AssertionError(f"The two values are equal at all elements. {text_of(msg)}")
 
     def assertShapeEqual(  # noqa: N802
         self, input_a: Any, input_b: Any, msg: Any = None
@@ -393,7 +403,7 @@ class TestCase(_Base):  # type: ignore[misc]
         """Assert that two names are those of one device."""
         names = [None if d is None else parse_device(d) for d in (device1, device2)]
         self.assertEqual(names[0], names[1], f"Devices {device1} and {device2} are not equal. "
-                         f"{_text(msg)}")  # fmt: skip
+                         f"{text_of(msg)}")  # fmt: skip
 
     # Within limits
 
@@ -433,7 +443,7 @@ class TestCase(_Base):  # type: ignore[misc]
             raise AssertionError(f"The value of {target!r} does not have numeric elements.")
         above = np.less_equal(x, lower_bound) if open_lower_bound else np.less(x, lower_bound)
         below = np.greater_equal(x, upper_bound) if open_upper_bound else np.greater(x, upper_bound)
-        wrong = above | below | np.isnan(_widened(x))
+        wrong = above | below | np.isnan(widened(x))
         if np.any(wrong):
             left, right = "(["[not open_lower_bound], ")]"[not open_upper_bound]
             self.fail(
@@ -491,7 +501,7 @@ class TestCase(_Base):  # type: ignore[misc]
     def assertStartsWith(self, actual: str, expected_start: str, msg: Any = None) -> None:  # noqa: N802
         """Assert how a text begins."""
         if not actual.startswith(expected_start):
-            self.fail(f"{actual!r} does not start with {expected_start!r} {_text(msg)}")
+            self.fail(f"{actual!r} does not start with {expected_start!r} {text_of(msg)}")
 
     def assertProtoEquals(  # noqa: N802
         self, expected_message_maybe_ascii: Any, message: Any, msg: Any = None
@@ -570,61 +580,3 @@ def main(argv: Any = None) -> None:
         _runner.main()
     else:
         _runner.main(argv=argv)
-
-
-def _value(x: Any) -> Any:
-    if callable(x) and not isinstance(x, Tensor | Variable):
-        return _value(x())
-    if isinstance(x, IndexedSlices):
-        shape = x.dense_shape
-        return IndexedSlicesValue(
-            _value(x.values), _value(x.indices), None if shape is None else _value(shape)
-        )
-    return x.numpy() if hasattr(x, "numpy") else x
-
-
-def _as_plain(x: Any) -> Any:
-    """Named tuples and data classes as dicts."""
-    if hasattr(x, "_asdict"):
-        return x._asdict()
-    if hasattr(x, "__attrs_attrs__") or hasattr(x, "__dataclass_fields__"):
-        return dict(vars(x))
-    return x
-
-
-def _is_structure(a: Any, b: Any) -> bool:
-    """True if lists cannot be compared as arrays."""
-    try:
-        for x in (a, b):
-            if any(isinstance(v, Tensor | Variable | Mapping) for v in nest.flatten(x)):
-                return True
-            if np.asarray(x).dtype == object:
-                return True
-    except ValueError:  # rows of different lengths
-        return True
-    return False
-
-
-def _widened(x: _Array) -> _Array:
-    """16-bit and narrower floats as float32, texts and integers as they are."""
-    if x.dtype.kind == "V" or x.dtype == np.float16:
-        return x.astype(np.float32)
-    return x if x.dtype.kind in "fc" else np.asarray(x)
-
-
-def _bytes(x: _Array) -> _Array:
-    """Texts as bytes, which is what tensors hold."""
-    if x.dtype.kind == "U":
-        return np.char.encode(x, "utf-8").astype(object)
-    if x.dtype.kind == "S":
-        return x.astype(object)
-    if x.dtype == object:
-        items = [v.encode() if isinstance(v, str) else v for v in x.reshape(-1).tolist()]
-        made = np.empty(len(items), object)
-        made[:] = items
-        return made.reshape(x.shape)
-    return x
-
-
-def _text(msg: Any) -> str:
-    return "" if msg is None else str(msg)

@@ -12,7 +12,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from tfx.core import dtypes
-from tfx.core.errors import InvalidArgumentError
 from tfx.framework.apply import apply_n
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
@@ -235,7 +234,7 @@ def batching(*ops: str) -> Callable[[Rule], Rule]:
     def register(rule: Rule) -> Rule:
         for op in ops:
             if op in _rules:
-                raise InvalidArgumentError(f"{op} already has a batching rule.")
+                raise ValueError(f"{op} already has a batching rule.")
             _rules[op] = rule
         return rule
 
