@@ -22,6 +22,7 @@ SOURCES = (
     "program.c",
     "tiles.c",
     "windows.c",
+    "winograd.c",
     "depthwise.c",
     "lstm.c",
     "softmax.c",

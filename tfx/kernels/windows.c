@@ -2,6 +2,7 @@
 #include "memory.h"
 #include "numbers.h"
 #include "tiles.h"
+#include "winograd.h"
 
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -277,6 +278,10 @@ int convolve(const Convolution *does, const f32 *x, const f32 *w, const f32 *bia
              f32 *y, const Host *host) {
   const Window *window = &does->window;
   if (does->batch == 0 || place_numbers(does) == 0) return 0;
+  if (winograd_pays(does)) {
+    int failed = winograd_convolve(does, x, w, bias, positive, y, host);
+    if (failed != NOT_FINITE) return failed;
+  }
   const Convolution flat = flattened(does);
   Packing packing = {.w = w, .bias = bias, .columns = does->filters};
   packing.width = best_tiles()->columns;
@@ -334,6 +339,13 @@ static int gradient_of_phase(const Convolution *does, const Phase phases[2], con
     turned.window.strides[axis] = 1;
     turned.window.dilations[axis] = window->strides[axis] == 1 ? window->dilations[axis] : 1;
     turned.window.before[axis] = phases[axis].before;
+  }
+  if (window->strides[0] == 1 && window->strides[1] == 1 && winograd_pays(&turned)) {
+    int failed = winograd_input_gradient(&turned, dy, w, dx, host);
+    if (failed != NOT_FINITE) {
+      free(places);
+      return failed;
+    }
   }
   Packing packing = {.w = w,
                      .inner = taps * does->filters,
@@ -508,6 +520,10 @@ enum { SMALL_RESULT = 1 << 16 };
 
 int filter_gradient(const Convolution *given, const f32 *x, const f32 *dy, f32 *dw,
                     const Host *host) {
+  if (winograd_pays(given)) {
+    int failed = winograd_filter_gradient(given, x, dy, dw, host);
+    if (failed != NOT_FINITE) return failed;
+  }
   const Convolution is = flattened(given);
   const Window *window = &is.window;
   i64 inner = window->taps[0] * window->taps[1] * is.channels;

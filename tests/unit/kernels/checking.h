@@ -17,8 +17,8 @@ static int allows_avx512 = 1;
 
 /* --- what a kernel runs in -------------------------------------------------------------------------------- */
 
-static inline int one_by_one(void *context, void (*part)(void *data, size_t index), size_t count,
-                             void *data) {
+static inline int one_by_one(void *context, void (*part)(void *data, size_t index),
+                             size_t count, void *data) {
   (void)context;
   for (size_t i = count; i-- > 0;) part(data, i);
   return 0;
@@ -59,12 +59,14 @@ static inline f64 *zeros(i64 count) {
 }
 
 static inline int differ(const char *what, const f32 *found, const f64 *expected, i64 count) {
-  for (i64 i = 0; i < count; i++)
+  for (i64 i = 0; i < count; i++) {
+    if ((f64)found[i] == expected[i] || (isnan(found[i]) && isnan(expected[i]))) continue;
     if (!(fabs((f64)found[i] - expected[i]) <= 1e-4 * (1 + fabs(expected[i])))) {
-      fprintf(stderr, "%s: %g instead of %g at %lld of %lld\n", what, (f64)found[i], expected[i],
-              (long long)i, (long long)count);
+      fprintf(stderr, "%s: %g instead of %g at %lld of %lld\n", what, (f64)found[i],
+              expected[i], (long long)i, (long long)count);
       return 1;
     }
+  }
   return 0;
 }
 

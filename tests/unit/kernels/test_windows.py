@@ -317,6 +317,68 @@ def test_depthwise_convolutions(size, channels, kernel, strides, dilations, padd
     np.testing.assert_array_equal(dw, np.zeros_like(w))
 
 
+TILED = [
+    # batch, size, channels, filters, taps, padding; blocks that are not full, tiles over the border
+    (3, (30, 27), 32, 40, 3, "SAME"),
+    (16, (14, 14), 24, 64, 5, "SAME"),
+    (2, (61, 18), 64, 48, 3, "VALID"),
+    (70, (9, 12), 48, 32, 5, "VALID"),
+]
+
+
+def float64_convolution(x, f, dy, padding):
+    """The result, and the gradients of images and filters."""
+    x, f, dy = (a.astype(np.float64) for a in (x, f, dy))
+    taps = f.shape[0]
+    margin = taps // 2 if padding == "SAME" else 0
+    pads = [(0, 0), (margin, margin), (margin, margin), (0, 0)]
+    seen = np.lib.stride_tricks.sliding_window_view(np.pad(x, pads), (taps, taps), axis=(1, 2))
+    pads = [(0, 0), *[(taps - 1 - margin,) * 2] * 2, (0, 0)]
+    behind = np.lib.stride_tricks.sliding_window_view(np.pad(dy, pads), (taps, taps), axis=(1, 2))
+    return (
+        np.einsum("nijcyx,yxco->nijo", seen, f, optimize=True),
+        np.einsum("nijoyx,yxco->nijc", behind, f[::-1, ::-1], optimize=True),
+        np.einsum("nijcyx,nijo->yxco", seen, dy, optimize=True),
+    )
+
+
+@pytest.mark.parametrize("case", TILED, ids=str)
+def test_tiles_of_convolutions_are_off_by_two_millionths(case, rng):
+    n, (h, w), c, o, taps, padding = case
+    x = np.maximum(rng.normal(size=(n, h, w, c)), 0).astype(np.float32)
+    f = rng.normal(size=(taps, taps, c, o)).astype(np.float32)
+    less = 0 if padding == "SAME" else taps - 1
+    dy = rng.normal(size=(n, h - less, w - less, o)).astype(np.float32)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, *a.shape[1:]]) for a in (x, f, dy)])
+    def run(x, f, dy):
+        f = tf.ensure_shape(f, [taps, taps, c, o])
+        with tf.GradientTape() as tape:
+            tape.watch([x, f])
+            y = tf.nn.conv2d(x, f, 1, padding)
+        return y, *tape.gradient(y, [x, f], output_gradients=dy)
+
+    found = run(x, f, dy)
+    used = operators(run, x, f, dy)
+    assert {f"{OURS}Conv", f"{OURS}ConvInputGradient", f"{OURS}ConvFilterGradient"} <= used
+    for ours, exact in zip(found, float64_convolution(x, f, dy, padding), strict=True):
+        error = np.sqrt(np.mean((ours - exact) ** 2) / np.mean(exact**2))
+        assert error < 2e-6
+
+
+@pytest.mark.parametrize("taps", [3, 5])
+def test_what_is_not_finite_stays_in_its_windows(taps, rng):
+    x = rng.normal(size=(2, 24, 24, 32)).astype(np.float32)
+    f = rng.normal(size=(taps, taps, 32, 32)).astype(np.float32)
+    x[0, 10, 7, 3], x[1, 0, 23, 0] = np.inf, np.nan
+    ours, plain = (
+        tf.function(lambda x, f: tf.nn.relu(tf.nn.conv2d(x, f, 1, "SAME")), jit_compile=fused)
+        for fused in (True, False)
+    )
+    np.testing.assert_allclose(ours(x, f), plain(x, f), rtol=1e-4, atol=1e-4)
+    assert np.isnan(ours(x, f)).any()
+
+
 @pytest.mark.parametrize("size, channels, filters", [(8, 256, 16), (48, 3, 16)])
 def test_long_sums_are_as_accurate_as_those_of_others(size, channels, filters, rng):
     """Rounding that is many times that of others turns maxima of pools, and so gradients."""
@@ -334,15 +396,7 @@ def test_long_sums_are_as_accurate_as_those_of_others(size, channels, filters, r
     found = run(x, f, dy)
     used = operators(run, x, f, dy)
     assert {f"{OURS}Conv", f"{OURS}ConvInputGradient", f"{OURS}ConvFilterGradient"} <= used
-    wide = [a.astype(np.float64) for a in (x, f, dy)]
-    seen = np.lib.stride_tricks.sliding_window_view(wide[0], (3, 3), axis=(1, 2))
-    around = np.pad(wide[2], ((0, 0), (2, 2), (2, 2), (0, 0)))
-    behind = np.lib.stride_tricks.sliding_window_view(around, (3, 3), axis=(1, 2))
-    expected = (
-        np.einsum("nijcyx,yxco->nijo", seen, wide[1], optimize=True),
-        np.einsum("nijoyx,yxco->nijc", behind, wide[1][::-1, ::-1], optimize=True),
-        np.einsum("nijcyx,nijo->yxco", seen, wide[2], optimize=True),
-    )
+    expected = float64_convolution(x, f, dy, "VALID")
     for ours, exact in zip(found, expected, strict=True):
         assert np.max(np.abs(np.asarray(ours) / exact - 1)) < 8e-7
 
