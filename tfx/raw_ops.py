@@ -15,6 +15,7 @@ from typing import Any as _Any
 import tfx as _tf
 from tfx.core.namespaces import MissingNameError as _MissingNameError
 from tfx.core.signatures import show_signature
+from tfx.linalg_ops import image_transform as _image_transform
 from tfx.nn_ops import convolution_backprop as _backprop
 from tfx.ops.array import unique as _unique
 from tfx.ops.common import broadcast_shapes as _shapes
@@ -253,6 +254,14 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _tf.where(_tf.less(outputs, 0), gradients * (outputs + 1), gradients)
     ),
     "Empty": lambda *, shape, dtype, init=False, name=None: _tf.zeros(shape, dtype),
+    "ImageProjectiveTransformV2": lambda *, images, transforms, output_shape, interpolation,
+    fill_mode="CONSTANT", name=None: _image_transform.image_projective_transform(
+        images, transforms, output_shape, 0.0, interpolation, fill_mode
+    ),
+    "ImageProjectiveTransformV3": lambda *, images, transforms, output_shape, fill_value,
+    interpolation, fill_mode="CONSTANT", name=None: _image_transform.image_projective_transform(
+        images, transforms, output_shape, fill_value, interpolation, fill_mode
+    ),
     "InvGrad": lambda *, y, dy, name=None: -dy * y * y,
     "IsotonicRegression": lambda *, input, output_dtype=_float32, name=None: (
         _tf.nn.isotonic_regression(_tf.cast(input, output_dtype))
