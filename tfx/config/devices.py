@@ -151,16 +151,17 @@ def set_logical_device_configuration(
 def set_soft_device_placement(enabled: bool) -> None:
     """Let operations whose device is not there run on the CPU, with one line in the log.
 
-    Off at first, other than in TensorFlow: what was meant for a GPU runs there or fails.
+    On at first. Where it is off, what was meant for a GPU runs there or fails, and the error says
+    what is missing.
 
     Args:
         enabled: Whether to fall back.
 
     Example:
         >>> import tfx as tf
-        >>> tf.config.set_soft_device_placement(False)
+        >>> tf.config.set_soft_device_placement(True)
         >>> tf.config.get_soft_device_placement()
-        False
+        True
     """
     logical.state.soft = bool(enabled)
 

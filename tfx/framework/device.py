@@ -97,8 +97,9 @@ def trace_device(scope: Scope) -> str:
 class device:  # noqa: N801
     """Run the operations inside on a device.
 
-    The device must exist, unless ``tfx.config.set_soft_device_placement(True)`` lets them run on
-    the CPU instead. Without a scope operations run on ``"/CPU:0"``.
+    Where it does not exist they run on the CPU instead, with one line in the log that says why;
+    after ``tfx.config.set_soft_device_placement(False)`` that is an error. Without a scope
+    operations run on ``"/CPU:0"``.
 
     Args:
         device_name: ``"/CPU:0"``, ``"/GPU:1"``, ``"gpu"`` and the like; what it leaves open is
@@ -107,8 +108,8 @@ class device:  # noqa: N801
             it to the scopes around. None: the default, whatever is around.
 
     Raises:
-        InvalidArgumentError: not a device name (a ``ValueError``), or a device that does not exist.
-        NotFoundError: no GPU can be used; the message says why.
+        InvalidArgumentError: not a device name (a ``ValueError``), or a device that does not exist
+            where operations may not run on the CPU instead.
 
     Example:
         >>> import tfx as tf

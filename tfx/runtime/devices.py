@@ -32,6 +32,7 @@ __all__ = [
 
 CUDA_PROVIDER = "CUDAExecutionProvider"
 CPU_PROVIDER = "CPUExecutionProvider"
+_KINDS = ("CPU", "GPU", "TPU")  # a program may ask for the last; there is none
 _HERE = DeviceSpec("localhost", 0, 0)
 _log = logging.getLogger("tfx")
 
@@ -61,10 +62,10 @@ def canonical_name(spec: DeviceSpec, name: str) -> str:
                 f"{name!r} is not a device of this process; there is {_HERE.to_string()} only. "
                 f"{_existing()}"
             )
-    if spec.device_type not in ("CPU", "GPU"):
+    if spec.device_type not in _KINDS:
         raise InvalidArgumentError(
-            f"{name!r} is not a device name; expected one such as '/CPU:0' or '/GPU:0' (there are "
-            f"no kinds besides CPU and GPU). {_existing()}"
+            f"{name!r} is not a device name; expected one such as '/CPU:0' or '/GPU:0'. "
+            f"{_existing()}"
         )
     return f"{spec.device_type}:{spec.device_index or 0}"
 
@@ -112,21 +113,31 @@ def require(device: str) -> None:
         device: Canonical device name.
 
     Raises:
-        InvalidArgumentError: there is no device of this number; the message lists existing ones.
-        NotFoundError: it is a GPU and none can be used; the message says why.
+        InvalidArgumentError: there is none; the message lists existing ones, or says why no GPU can
+            be used.
     """
     kind, number = device.split(":")
-    if kind == "GPU":
-        trouble = gpu_trouble()
-        if trouble is not None:
-            raise NotFoundError(f"Device '/{device}' was asked for, but {trouble}")
-    if device != "CPU:0" and int(number) >= logical_devices.count(kind, list_physical_devices):
+    trouble = gpu_trouble() if kind == "GPU" else None
+    if trouble is not None:
+        raise InvalidArgumentError(f"Device '/{device}' was asked for, but {trouble}")
+    if device != "CPU:0" and int(number) >= _count(kind):
         raise InvalidArgumentError(
             f"Could not satisfy device specification '/{device}': there is no such device. "
             f"{_existing()} One CPU or GPU becomes several with "
-            "tfx.config.set_logical_device_configuration; "
-            "tfx.config.set_soft_device_placement(True) lets operations fall back to '/CPU:0'."
+            f"tfx.config.set_logical_device_configuration{_fallback()}."
         )
+
+
+def _fallback() -> str:
+    """Advice for a device that is not there, where operations fail for want of it."""
+    if logical_devices.soft_placement():
+        return ""
+    return "; tfx.config.set_soft_device_placement(True) lets operations fall back to '/CPU:0'"
+
+
+def _count(kind: str) -> int:
+    """How many logical devices of a kind there are."""
+    return logical_devices.count(kind, list_physical_devices) if kind in ("CPU", "GPU") else 0
 
 
 def place(device: str) -> str:
@@ -136,12 +147,12 @@ def place(device: str) -> str:
         device: Canonical device name.
 
     Raises:
-        OpError: see ``require``; only where falling back is not allowed.
+        InvalidArgumentError: see ``require``; only where falling back is not allowed.
     """
     logical_devices.settle()
     try:
         require(device)
-    except (InvalidArgumentError, NotFoundError) as e:
+    except InvalidArgumentError as e:
         if not logical_devices.soft_placement():
             raise
         logical_devices.tell_fallback(device, str(e))
@@ -150,11 +161,7 @@ def place(device: str) -> str:
 
 
 def _existing() -> str:
-    devices = [
-        full_name(f"{kind}:{i}")
-        for kind in ("CPU", "GPU")
-        for i in range(logical_devices.count(kind, list_physical_devices))
-    ]
+    devices = [full_name(f"{kind}:{i}") for kind in ("CPU", "GPU") for i in range(_count(kind))]
     return f"All available devices: [{', '.join(devices)}]."
 
 
@@ -167,9 +174,12 @@ def providers_for(device: str, options: dict[str, str] | None = None) -> list[ob
 
     Raises:
         NotFoundError: it is a GPU and none can be used; the message says why.
+        InvalidArgumentError: it is a device of a kind that is nowhere.
     """
     if device.startswith("CPU"):
         return [CPU_PROVIDER]
+    if not device.startswith("GPU"):
+        require(device)
     trouble = gpu_trouble()
     if trouble is not None:
         raise NotFoundError(f"Device '/{device}' was asked for, but {trouble}")

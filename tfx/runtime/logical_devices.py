@@ -73,7 +73,7 @@ class State:
         self.visible: dict[str, tuple[PhysicalDevice, ...]] = {}
         self.growth: dict[PhysicalDevice, bool] = {}
         self.peaks: dict[int, int] = {}  # bytes in use, by the number of the physical GPU
-        self.soft = False
+        self.soft = True
         self.tf32 = True
         self.deterministic = False
         self.told: set[str] = set()

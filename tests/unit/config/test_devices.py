@@ -105,6 +105,7 @@ def test_visible_devices(gpu, cpu) -> None:
     assert tf.config.get_visible_devices() == [cpu]
     assert [d.name for d in tf.config.list_logical_devices()] == ["/device:CPU:0"]
     assert tf.config.list_physical_devices("GPU") == [gpu]
+    tf.config.set_soft_device_placement(False)
     with pytest.raises(tf.errors.InvalidArgumentError, match="no such device"):
         tf.device("/GPU:0").__enter__()
     assert tf.config.experimental.list_physical_devices("CPU") == [cpu]
@@ -147,9 +148,9 @@ def test_memory(gpu, monkeypatch) -> None:
 
 
 def test_soft_placement(fresh) -> None:
-    assert tf.config.get_soft_device_placement() is False
-    tf.config.set_soft_device_placement(True)
     assert tf.config.get_soft_device_placement() is True
+    tf.config.set_soft_device_placement(False)
+    assert tf.config.get_soft_device_placement() is False
 
 
 def test_precision(gpu) -> None:

@@ -162,7 +162,10 @@ def _round(self: Any, digits: int | None = None) -> Any:
 
 def _on(self: EagerTensor, device: str) -> Tensor:
     """The same contents on a device; the tensor itself if it is there."""
-    require(device)
+    try:
+        require(device)
+    except InvalidArgumentError as e:
+        raise RuntimeError(str(e)) from None  # as TensorFlow: this never falls back to a CPU
     if self.device == full_name(device):
         return self
     with using(device=device):
