@@ -21,6 +21,7 @@ from tfx.framework.context import current
 from tfx.framework.device import placed, trace_device
 from tfx.framework.graph_api import GraphApi
 from tfx.framework.node_names import Place, name_node
+from tfx.framework.operation import Operation
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph import ir
 from tfx.graph.infer import infer
@@ -347,6 +348,12 @@ class FuncGraph(GraphApi):
         state.current = node.outputs[0]
         state.written = True
         return variable
+
+    def assignment_of(self, variable: Variable) -> Operation:
+        """The operation that assigned a variable last."""
+        value = self.state_of(variable).current
+        assert value is not None and value.node is not None
+        return Operation(value.node, self)
 
     def written_states(self) -> list[TracedVariable]:
         """The assigned variables, in order of first use."""

@@ -322,14 +322,14 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Variable:
+    ) -> Any:
         """Replace the value.
 
         Args:
             value: Anything convertible to a tensor of the variable's dtype and shape.
             use_locking: Accepted for compatibility.
             name: Accepted for compatibility.
-            read_value: Accepted for compatibility.
+            read_value: False: return nothing, or the operation while a function is traced.
 
         Returns:
             The variable.
@@ -344,9 +344,9 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         if graph is None:
             with variable_locks.writing((self._lock_number,)):
                 self._swap(raw_of(tensor))
-            return self
-        changed: Variable = graph.assign(self, tensor)
-        return changed
+            return self if read_value else None
+        changed: Any = graph.assign(self, tensor)
+        return changed if read_value else graph.assignment_of(self)
 
     def check_shape(self, shape: TensorShape) -> None:
         """Refuse a value that does not fit the variable's shape.
@@ -366,9 +366,9 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Variable:
+    ) -> Any:
         """Add ``delta``; see ``assign``."""
-        return self._update("Add", delta)
+        return self._update("Add", delta, read_value)
 
     def assign_sub(
         self,
@@ -376,11 +376,11 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
-    ) -> Variable:
+    ) -> Any:
         """Subtract ``delta``; see ``assign``."""
-        return self._update("Sub", delta)
+        return self._update("Sub", delta, read_value)
 
-    def _update(self, op: str, delta: Any) -> Variable:
+    def _update(self, op: str, delta: Any, read_value: bool) -> Any:
         tensor = matching(self, delta)
 
         def changed(value: Tensor) -> Tensor:
@@ -392,13 +392,18 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
                 )
             return apply(op, (value, tensor))
 
-        return self._change(changed)
+        result = self._change(changed)
+        if read_value:
+            return result
+        graph = current().graph
+        return None if graph is None else graph.assignment_of(self)
 
     def _change(self, function: Callable[[Tensor], Tensor]) -> Variable:
         """Replace the value by a function of itself; no other thread comes between."""
         graph = current().graph
         if graph is not None:
-            return self.assign(function(graph.read(self)))
+            changed: Variable = self.assign(function(graph.read(self)))
+            return changed
         with variable_locks.writing((self._lock_number,)):
             result = self._at_home(function)
             self.check_shape(result.shape)

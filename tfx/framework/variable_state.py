@@ -59,7 +59,7 @@ class _VariableWithState(Variable):
     # All by the names of classes: when the state was asked, and by another thread at any time, the
     # class may have become another one.
 
-    def assign(self, *args: Any, **kwargs: Any) -> Variable:
+    def assign(self, *args: Any, **kwargs: Any) -> Any:
         """Replace the value, once the state has seen to what comes before."""
         _VariableWithState._before_assignment(self)
         return Variable.assign(self, *args, **kwargs)

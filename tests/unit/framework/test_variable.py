@@ -321,3 +321,20 @@ def test_places_that_are_no_integers(method, indices):
         with pytest.raises(error, match="not in the list of allowed values"):
             v.scatter_nd_update(np.array(indices)[:, None], rows)
     assert not v.numpy().any()
+
+
+def test_assignments_that_are_not_to_be_read_return_nothing_or_the_operation():
+    v = tf.Variable([1.0, 2.0])
+    changes = ("assign", "assign_add", "assign_sub")
+    for change in changes:
+        assert getattr(v, change)([3.0, 4.0], read_value=False) is None
+    np.testing.assert_array_equal(v, [3.0, 4.0])
+
+    @tf.function
+    def change_all(x):
+        made = [getattr(v, change)(x, read_value=False) for change in changes]
+        assert all(isinstance(op, tf.Operation) and op.type == "AssignVariableOp" for op in made)
+        with tf.control_dependencies(made):
+            return v + 1.0
+
+    np.testing.assert_array_equal(change_all(tf.constant([5.0, 6.0])), [6.0, 7.0])
