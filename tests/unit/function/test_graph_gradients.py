@@ -138,3 +138,15 @@ def test_mistakes() -> None:
         tf.gradients(X, X)
     with pytest.raises(tf.errors.InvalidArgumentError, match="2 grad_ys for 1 ys"):
         tf.function(lambda x: tf.gradients(x, x, grad_ys=[1.0, 2.0]))(X)
+
+
+def test_integers_have_the_gradient_they_are_given_and_none_through_operations():
+    @tf.function
+    def slopes(n):
+        flag = n > 1
+        assert tf.gradients(2 * n, [n]) == tf.gradients(tf.cast(n, tf.float32), [n]) == [None]
+        return tf.gradients([n, n], [n], [None, 3 * n]) + tf.gradients(flag, [flag])
+
+    of_n, of_flag = slopes(tf.constant([1, 2]))
+    np.testing.assert_array_equal(of_n, [4, 7])
+    assert of_flag.dtype == tf.bool

@@ -6,7 +6,7 @@ record, whose rule is the derivative of the called graph.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from tfx.autodiff.backprop import backpropagate_slices
@@ -60,7 +60,8 @@ def gradients(
 
     Returns:
         A list with a tensor for each of ``xs``; ``IndexedSlices`` for what was used by
-        ``tf.gather`` alone, None for what nothing depends on and for integers.
+        ``tf.gather`` alone, None for what nothing depends on and for integers that are not among
+        ``ys`` themselves.
 
     Raises:
         RuntimeError: no function is being traced.
@@ -95,8 +96,11 @@ def gradients(
     places = [x if isinstance(x, Variable) else records.tensor_of(x) for x in sources]
     records.watch(places)
     by = [x for x in places if x.dtype.has_gradients]
-    slopes = backpropagate_slices(list(records), _seeded(targets, seeds), by)
-    found = {id(x): slope for x, slope in zip(by, slopes, strict=True)}
+    slopes = backpropagate_slices(
+        list(records), _seeded(targets, seeds, lambda y: y.dtype.has_gradients), by
+    )
+    found: dict[int, Any] = {id(x): slope for x, slope in zip(by, slopes, strict=True)}
+    found |= _seeded(targets, seeds, lambda y: not y.dtype.has_gradients)
     if unconnected is UnconnectedGradients.NONE:
         return [found.get(id(place)) for place in places]
     return [
@@ -105,10 +109,13 @@ def gradients(
     ]
 
 
-def _seeded(targets: Sequence[Tensor], seeds: Sequence[Any]) -> dict[int, Tensor]:
+def _seeded(
+    targets: Sequence[Tensor], seeds: Sequence[Any], wanted: Callable[[Tensor], bool]
+) -> dict[int, Tensor]:
+    """The gradients that the targets begin with; integers have those alone."""
     total: dict[int, Tensor] = {}
     for y, seed in zip(targets, seeds, strict=True):
-        if not y.dtype.has_gradients:
+        if not wanted(y):
             continue
         dy = ones_like(y) if seed is None else convert_to_tensor(seed, y.dtype)
         known = total.get(id(y))
