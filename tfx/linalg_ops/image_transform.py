@@ -1,4 +1,4 @@
-"""``raw_ops.ImageProjectiveTransformV3``, whose gradient goes back through the inverse transform."""
+"""``raw_ops.ImageProjectiveTransformV3``; its gradient goes back by the inverse transform."""
 
 from __future__ import annotations
 

@@ -12,7 +12,14 @@ from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import SymbolicTensor, Tensor
-from tfx.ops.common.arguments import is_tensor_like, required_int, single_axis, static_ints, tensor
+from tfx.ops.common.arguments import (
+    is_tensor_like,
+    numpy_as_integers,
+    required_int,
+    single_axis,
+    static_ints,
+    tensor,
+)
 from tfx.ops.common.batching import BatchedOp, Results, along_axis, batching, shifted
 from tfx.ops.common.dynamic_axis import folded, late_axis
 from tfx.ops.common.shapes import (
@@ -75,7 +82,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         if known.shape.rank is not None:
             result.set_shape([None] * known.shape.rank)
         return result
-    place = single_axis(axis, known, "ConcatOp")
+    place = single_axis(numpy_as_integers(axis), known, "ConcatOp")
     try:
         return ox.Concat(*parts, axis=place)
     except InvalidArgumentError:

@@ -18,6 +18,7 @@ from tfx.ops.common.arguments import (
     cast_to,
     integers,
     is_tensor_like,
+    numpy_as_integers,
     required_int,
     static_int,
     tensor,
@@ -62,7 +63,7 @@ def one_hot(
                [0., 0., 1.],
                [0., 0., 0.]], dtype=float32)
     """
-    where, size = integers(indices, dtypes.int64), tensor(depth)
+    where, size = integers(indices, dtypes.int64), tensor(numpy_as_integers(depth))
     place = -1 if axis is None else required_int(axis, "axis of one_hot")
     _check(where, size, place)
     kind = _element_type(on_value, off_value, dtype)

@@ -15,7 +15,13 @@ from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.index_positions import put_back, scatter_along
-from tfx.ops.common.arguments import integers, is_tensor_like, static_ints, tensor
+from tfx.ops.common.arguments import (
+    integers,
+    is_tensor_like,
+    numpy_as_integers,
+    static_ints,
+    tensor,
+)
 from tfx.ops.common.batching import (
     BatchedOp,
     Results,
@@ -63,7 +69,7 @@ def pad(
         >>> tf.pad([1, 2, 3], [[1, 2]], "REFLECT").numpy()
         array([2, 1, 2, 3, 2, 1], dtype=int32)
     """
-    x, amounts = _tensor(tensor), integers(paddings, dtypes.int32)
+    x, amounts = _tensor(tensor), integers(numpy_as_integers(paddings), dtypes.int32)
     kind = mode.upper()
     if kind not in _MODES:
         raise InvalidArgumentError(

@@ -21,6 +21,7 @@ from tfx.ops.common.arguments import (
     INT64_MAX,
     cast_to,
     is_tensor_like,
+    numpy_as_integers,
     required_int,
     scalar_like,
     tensor,
@@ -229,7 +230,9 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None, axis: Any
     if not 0 <= place <= rank:
         raise InvalidArgumentError(f"axis {axis} of linspace is not in [{-rank - 1}, {rank + 1}).")
     one = int64_constant(1)
-    count = ox.Reshape(as_vector(counted(num, "num", "LinSpace")), int64_constant([]))
+    count = ox.Reshape(
+        as_vector(counted(numpy_as_integers(num), "num", "LinSpace")), int64_constant([])
+    )
     # The end gets stop itself, not what steps add up to; a single number is start.
     end = ox.Max(ox.Sub(count, one), one)
     steps = ox.Range(int64_constant(0), count, one)

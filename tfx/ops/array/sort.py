@@ -16,6 +16,7 @@ from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     cast_to,
     dtype_or,
+    numpy_as_integers,
     require_dtype,
     single_axis,
     static_int,
@@ -146,7 +147,7 @@ def top_k(
         >>> tf.math.top_k([1, 9, 5], k=2).indices.numpy()
         array([1, 2], dtype=int32)
     """
-    x, count = tensor(input), as_int64_shape(tensor(k))
+    x, count = tensor(input), as_int64_shape(tensor(numpy_as_integers(k)))
     kind = dtype_or(index_type, dtypes.int32)
     if kind not in (dtypes.int16, dtypes.int32, dtypes.int64):
         raise DTypeMismatchError(

@@ -14,7 +14,15 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.guards import refused_if_negative
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import cast_to, dtype_or, single_axis, static_int, static_ints, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    dtype_or,
+    numpy_as_integers,
+    single_axis,
+    static_int,
+    static_ints,
+    tensor,
+)
 from tfx.ops.common.batching import (
     BatchedOp,
     Results,
@@ -123,7 +131,7 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         around = folded(x, late)
         longer = repeat(around.x, repeats, 1)
         return around.unfolded(longer, shape_vector(longer, 1, 2))
-    place = single_axis(axis, x, "Repeat")
+    place, repeats = single_axis(axis, x, "Repeat"), numpy_as_integers(repeats)
     rank = known_rank(x, "repeat")
     place = place + rank if place < 0 else place
     times = as_vector(tensor(repeats))

@@ -254,6 +254,17 @@ def whole_numbers(x: Tensor) -> Tensor:
 INT64_MAX, INT64_MIN = 2**63 - 1, -(2**63)
 
 
+def numpy_as_integers(x: Any) -> Any:
+    """NumPy's arrays and numbers as int32, without fractions, and everything else as it is.
+
+    TensorFlow converts arrays to the dtype that an operation takes when nothing else is said, so
+    that programs may compute sizes and axes with NumPy. It does not convert lists of numbers.
+    """
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind == "f":
+        return x.astype(np.int32)
+    return x
+
+
 def static_ints(x: Tensor) -> list[int] | None:
     """The elements of an integer scalar or vector where they are known already."""
     if isinstance(x, EagerTensor):
@@ -350,7 +361,7 @@ def reduction_axes(axis: Any, x: Tensor, op: str) -> list[int] | Tensor:
         if known is None:
             return ox.Reshape(cast_to(given, dtypes.int64), int64_constant([-1]))
         axis = known
-    axes = normalize_axes(_integers(axis, op), x.shape.rank, op)
+    axes = normalize_axes(_integers(numpy_as_integers(axis), op), x.shape.rank, op)
     assert axes is not None
     for a in axes:
         if axes.count(a) > 1:

@@ -27,6 +27,7 @@ from tfx.ops.common.arguments import (
     cast_to,
     int64_vector,
     is_tensor_like,
+    numpy_as_integers,
     static_int,
     static_ints,
     tensor,
@@ -152,6 +153,12 @@ def as_int64_shape(x: Tensor) -> Tensor:
     return ox.Cast(x, to=dtypes.int64.onnx)
 
 
+# Operations whose shapes and axes have a dtype when nothing else is said: NumPy's arrays get it.
+_CONVERT_NUMPY = {
+    "Tile", "Reshape", "Fill", "BroadcastTo", "Transpose", "ReverseV2", "expand_dims"
+}  # fmt: skip
+
+
 def shape_argument(shape: Any, op: str) -> Tensor:
     """Convert a shape given by the user to an int64 vector.
 
@@ -170,6 +177,8 @@ def shape_argument(shape: Any, op: str) -> Tensor:
     if not isinstance(shape, list | tuple):
         if isinstance(shape, int) and not isinstance(shape, bool):
             return int64_constant([shape])
+        if op in _CONVERT_NUMPY:
+            shape = numpy_as_integers(shape)
         vector = _integer_tensor(shape, op)
         if (rank_of(vector) or 0) > 1:
             raise InvalidArgumentError(

@@ -11,7 +11,12 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.transpose import transpose
-from tfx.ops.common.arguments import cast_to, static_ints, tensor
+from tfx.ops.common.arguments import (
+    cast_to,
+    numpy_as_integers,
+    static_ints,
+    tensor,
+)
 from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector
 from tfx.ops.image.geometry import as_image, known_sides
 from tfx.ops.image.resampling import weights
@@ -93,7 +98,7 @@ def target_size(size: Any) -> tuple[Tensor, list[int] | None]:
     Raises:
         ValueError: what cannot be two integers.
     """
-    given = tensor(size)
+    given = tensor(numpy_as_integers(size))
     if not (given.dtype.is_integer and given.shape.is_compatible_with([2])):
         raise InvalidArgumentError(f"'size' must be two integers, height and width; got {size!r}.")
     given = cast_to(given, dtypes.int64)

@@ -13,6 +13,7 @@ from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     cast_to,
+    numpy_as_integers,
     require_dtype,
     scalar_like,
     single_axis,
@@ -35,7 +36,7 @@ def _scan(op: str, x: Any, axis: Any, exclusive: bool, reverse: bool) -> Tensor:
     attrs = {"exclusive": int(exclusive), "reverse": int(reverse)}
     late = late_axis(axis, op)
     if late is None:
-        position = int64_constant(single_axis(axis, x, op))
+        position = int64_constant(single_axis(numpy_as_integers(axis), x, op))
     else:
         position = ox.Reshape(late, int64_constant([]))
     if x.dtype.is_integer and x.dtype.size < 4:
