@@ -9,6 +9,7 @@ which onnx does for whole models only.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +20,7 @@ import onnx.shape_inference
 
 from tfx.core import dtypes
 from tfx.core.dims import format_shape, is_static
-from tfx.core.errors import InvalidArgumentError
+from tfx.core.errors import DTypeMismatchError, InvalidArgumentError
 from tfx.graph import ir, schema, shape_rules
 from tfx.graph.ir import RawShape, Value
 from tfx.graph.other_domains import infer_other
@@ -38,6 +39,8 @@ _UNSAID: dict[str, ir.Attributes] = {"STFT": {"onesided": 1}}
 _DATA_LIMIT = 64
 # What onnx lets pass and ends the process.
 _LEAST_RANK = {"ReverseSequence": 2, "STFT": 2}
+# How onnx says that an element type is the mistake, not a shape.
+_WRONG_DTYPE = re.compile("has (unsupported|inconsistent) type")
 
 
 def infer(
@@ -52,6 +55,7 @@ def infer(
         outputs: How many outputs are wanted; None: all that the operator always has.
 
     Raises:
+        DTypeMismatchError: the operator does not take these dtypes.
         InvalidArgumentError: onnx refuses the combination; the message shows every input's type.
     """
     key = None if attrs or len(inputs) != 2 else _key_of_two(op, inputs, outputs)
@@ -153,7 +157,8 @@ def _infer_by_onnx(
             ir_version=schema.IR_VERSION,
         )
     except (onnx.shape_inference.InferenceError, onnx.checker.ValidationError) as e:
-        raise InvalidArgumentError(refusal(op, inputs, str(e)), op=op) from e
+        kind = DTypeMismatchError if _WRONG_DTYPE.search(str(e)) else InvalidArgumentError
+        raise kind(refusal(op, inputs, str(e)), op=op) from e
     types: Types = []
     for name in node.output:
         if name not in found:

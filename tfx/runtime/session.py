@@ -99,7 +99,8 @@ def translate(error: Exception) -> errors.OpError:
     return errors.InternalError(message)
 
 
-_REFUSED = ("while running", "[ShapeInferenceError]")
+# While the session is made, a kernel that folds constants says no more than its reason.
+_REFUSED = ("while running", "[ShapeInferenceError]", "by zero")
 
 
 def kernel_reason(message: str) -> str:

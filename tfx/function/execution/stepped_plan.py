@@ -24,6 +24,7 @@ from tfx.function.execution.host_routines import with_host_routines
 from tfx.function.execution.host_state import STATE, HostState, with_state
 from tfx.function.execution.plan import Plan, RunsTensors
 from tfx.function.execution.run_errors import outermost_node
+from tfx.graph.complex_pairs import is_complex
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value, free_values
 from tfx.graph.passes.dead_code import remove_dead_nodes, used_values
 from tfx.graph.passes.inline_calls import expand_calls
@@ -49,7 +50,8 @@ def make_plan(
         frozen: Values of inputs that never change while the plan is used.
     """
     graph = with_host_routines(join_pairs(graph), device)
-    if _needs_steps(graph, device, {}):
+    # A session takes no complex number, not even one that nothing uses: a step takes what it uses.
+    if any(map(is_complex, graph.inputs)) or _needs_steps(graph, device, {}):
         return SteppedPlan(graph, device, frozen)
     return Plan(graph, device, frozen)
 

@@ -13,6 +13,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
+from tfx.core import dtypes
 from tfx.graph.ir import CALL, HOST, Graph, Node, RawShape, Value, attributes_key
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.shape_code import sizes
@@ -39,6 +42,8 @@ class _Eliminator(Rewriter):
         # Nodes by key, for the current graph and its enclosing ones, innermost first.
         self._scopes: tuple[dict[Any, Sequence[Value]], ...] = ()
         self._pure: dict[int, bool] = {}
+        # By the id of its result.
+        self._casts: dict[int, Node] = {}
 
     def enter(self, graph: Graph, out: Graph) -> None:
         self._scopes = ({}, *self._scopes)
@@ -54,6 +59,10 @@ class _Eliminator(Rewriter):
         return result
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        source = self._cast_back(node, inputs)
+        if source is not None and _fit((source,), node.outputs):
+            self.use(node.outputs[0], source)
+            return
         key = self._key(node, inputs)
         earlier = None if key is None else self._find(key)
         if earlier is not None and _fit(earlier, node.outputs):
@@ -62,7 +71,23 @@ class _Eliminator(Rewriter):
             return
         if key is not None and earlier is None:
             self._scopes[0][key] = node.outputs
-        out.nodes.append(self.rewired(node, inputs))
+        made = self.rewired(node, inputs)
+        if made.op == "Cast":
+            self._casts[id(made.outputs[0])] = made
+        out.nodes.append(made)
+
+    def _cast_back(self, node: Node, inputs: Inputs) -> Value | None:
+        """Return the operand of a lossless cast that this one undoes.
+
+        ONNX Runtime takes such pairs out, too, and forgets the bodies that use them.
+        """
+        if node.op != "Cast" or node.tag is not None:
+            return None
+        first = self._casts.get(id(inputs[0]))
+        source = None if first is None or first.tag is not None else first.inputs[0]
+        if source is None or source.dtype != node.outputs[0].dtype:
+            return None
+        return source if _holds(inputs[0], source) else None
 
     def _find(self, key: Any) -> Sequence[Value] | None:
         for known in self._scopes:
@@ -116,6 +141,18 @@ class _Eliminator(Rewriter):
                 n.op != HOST and not traits(n.op).random for n in graph.all_nodes()
             )
         return found
+
+
+def _holds(wide: Value | None, narrow: Value) -> bool:
+    """True if each number of one dtype is one of another."""
+    if wide is None:
+        return False
+    source, target = (np.dtype(dtypes.from_onnx(v.dtype).as_numpy_dtype) for v in (narrow, wide))
+    if source.kind not in "biuf" or target.kind not in "biuf":
+        return False
+    # NumPy lets float64 pass for whole numbers of 64 bits, of which it holds 53.
+    fits = target.kind != "f" or source.kind == "f" or source.itemsize < 8
+    return fits and np.can_cast(source, target, "safe")
 
 
 def _fit(earlier: Sequence[Value], outputs: Sequence[Value]) -> bool:

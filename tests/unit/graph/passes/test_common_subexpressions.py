@@ -195,3 +195,20 @@ def test_states_of_one_value_stay_apart() -> None:
     f(tf.constant(3.0))
     v.assign_add(1.0)
     assert (v.numpy(), w.numpy()) == (7.0, 6.0)
+
+
+@pytest.mark.parametrize(
+    ("there", "stays"), [("int64", False), ("float64", False), ("float32", True), ("int16", True)]
+)
+def test_a_cast_that_undoes_another_is_its_operand(there: str, stays: bool) -> None:
+    """ONNX Runtime 1.32 forgot a body that used such a value."""
+
+    @tf.function(autograph=False)
+    def f(x: Any) -> Any:
+        y = tf.cast(tf.cast(x, there), tf.int32)
+        return tf.while_loop(lambda i, _: i < 2, lambda i, _: (i + 1, y), (0, 2 * y))[1]
+
+    x = tf.constant([1, 2])
+    assert f(x).numpy().tolist() == [1, 2]
+    graph = shared(f.get_concrete_function(x).graph.graph)
+    assert (ops(graph).count("Cast") > 0) == stays
