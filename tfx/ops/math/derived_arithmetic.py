@@ -120,7 +120,8 @@ def reciprocal_no_nan(x: Any, name: str | None = None) -> Tensor:
         array([0. , 0.5], dtype=float32)
     """
     x = tensor(x)
-    require_dtype(x, x.dtype.is_floating, "DivNoNan", "a floating dtype")
+    known = x.dtype.is_floating or x.dtype.is_complex
+    require_dtype(x, known, "DivNoNan", "a floating or complex dtype")
     return divide_no_nan(scalar_like(1, x), x)
 
 

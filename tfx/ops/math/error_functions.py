@@ -136,8 +136,12 @@ def xdivy(x: Any, y: Any, name: str | None = None) -> Tensor:
 def _factors(op: str, x: Any, y: Any) -> tuple[Tensor, Tensor, Tensor]:
     """The operands and where the first one is 0."""
     a, b = same_dtype(x, y, op)
-    require_dtype(a, a.dtype.is_floating, op, "a floating dtype")
+    require_dtype(a, _is_inexact(a), op, "a floating or complex dtype")
     return a, b, equal(a, scalar_like(0, a))
+
+
+def _is_inexact(x: Tensor) -> bool:
+    return x.dtype.is_floating or x.dtype.is_complex
 
 
 def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -165,6 +169,6 @@ def multiply_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         array([0., 6.], dtype=float32)
     """
     a, b = same_dtype(x, y, "MulNoNan")
-    require_dtype(a, a.dtype.is_floating, "MulNoNan", "a floating dtype")
+    require_dtype(a, _is_inexact(a), "MulNoNan", "a floating or complex dtype")
     counts = logical_or(is_finite(a), logical_not(equal(b, scalar_like(0, b))))
     return multiply(ox.Where(counts, a, scalar_like(0, a)), b)

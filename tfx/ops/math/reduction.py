@@ -39,11 +39,12 @@ from tfx.ops.common.batching import (
     shifted,
     shifted_axes,
 )
+from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.shapes import concat_shape, filled, raw_shape, shape_vector
 from tfx.ops.common.tangents import gradient_of
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.math.comparison import equal
-from tfx.ops.math.elementwise import exp, is_inf, sign
+from tfx.ops.math.elementwise import exp, is_inf, sign, sqrt
 
 # Less than every sum of weights, and representable in float16.
 _TINY = 1e-7
@@ -453,10 +454,18 @@ def reduce_euclidean_norm(
         array([5., 2.], dtype=float32)
     """
     x = tensor(input_tensor)
+    if x.dtype.is_complex:
+        return _complex_norm(x, axis, keepdims)
     axes = None if axis is None else reduction_axes(axis, x, "ReduceL2")
     if isinstance(axes, list) and not axes:
         return ox.Abs(x)
     return _reduce_numbers("ReduceL2", x, axis, keepdims)
+
+
+def _complex_norm(x: Tensor, axis: Any, keepdims: bool) -> Tensor:
+    """The norm of the moduli, as complex numbers."""
+    squares = _reduce("ReduceSum", multiply(x, conjugate(x)), axis, keepdims)
+    return sqrt(squares)
 
 
 @gradient("ReduceL2")

@@ -9,9 +9,10 @@ from tfx.core.dtypes import DTypeLike
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
-from tfx.ops.math.arithmetic import maximum, multiply, subtract
+from tfx.ops.math.arithmetic import add, maximum, multiply, subtract
 from tfx.ops.math.cast import cast, stop_gradient
 from tfx.ops.math.comparison import equal, not_equal
+from tfx.ops.math.complex_parts import imag, real
 from tfx.ops.math.elementwise import abs as absolute
 from tfx.ops.math.elementwise import rsqrt, sqrt, square
 from tfx.ops.math.reduction import reduce_mean, reduce_sum
@@ -23,13 +24,13 @@ def reduce_variance(
     """The mean squared distance from the mean, over axes.
 
     Args:
-        input_tensor: Tensor of a floating dtype, or a value convertible to one.
+        input_tensor: Tensor of a floating or complex dtype, or a value convertible to one.
         axis: A number or several; negative ones count from the end. None: all axes.
         keepdims: Keep the axes with length 1.
         name: Accepted for compatibility.
 
     Returns:
-        A tensor of the same dtype.
+        A tensor of the same dtype; of complex numbers a real one.
 
     Raises:
         TypeError: an integer dtype.
@@ -40,6 +41,10 @@ def reduce_variance(
         array([1., 0.], dtype=float32)
     """
     x = tensor(input_tensor)
+    if x.dtype.is_complex:
+        away = subtract(x, reduce_mean(x, axis, keepdims=True))
+        squares = add(square(real(away)), square(imag(away)))
+        return reduce_mean(squares, axis, keepdims=keepdims)
     if not x.dtype.is_floating:
         raise TypeError(
             f"Input must be either real or complex. Received integer type {x.dtype!r}. "

@@ -27,6 +27,17 @@ OPERATIONS: dict[str, tuple[Any, Any]] = {
     "power": (lambda a, b: a**b, lambda a, b: a**b),
     "square": (lambda a, b: tf.square(a), lambda a, b: a * a),
     "reciprocal": (lambda a, b: tf.math.reciprocal(a), lambda a, b: 1 / a),
+    "reciprocal_no_nan": (lambda a, b: tf.math.reciprocal_no_nan(a), lambda a, b: 1 / a),
+    "multiply_no_nan": (lambda a, b: tf.math.multiply_no_nan(a, b), lambda a, b: a * b),
+    "xdivy": (lambda a, b: tf.math.xdivy(a, b), lambda a, b: a / b),
+    "xlogy": (lambda a, b: tf.math.xlogy(a, b), lambda a, b: a * np.log(b)),
+    "xlog1py": (lambda a, b: tf.math.xlog1py(a, b), lambda a, b: a * np.log(1 + b)),
+    "variance": (lambda a, b: tf.math.reduce_variance(a, 1), lambda a, b: a.var(1)),
+    "std": (lambda a, b: tf.math.reduce_std(a, 0, True), lambda a, b: a.std(0, keepdims=True)),
+    "euclidean_norm": (
+        lambda a, b: tf.math.reduce_euclidean_norm(a, 1),
+        lambda a, b: np.linalg.norm(a, axis=1) + 0j,
+    ),
     "rsqrt": (lambda a, b: tf.math.rsqrt(a), lambda a, b: 1 / np.sqrt(a)),
     "abs": (lambda a, b: tf.abs(a), lambda a, b: np.abs(a)),
     "angle": (lambda a, b: tf.math.angle(a), lambda a, b: np.angle(a)),
@@ -343,3 +354,13 @@ def test_variables_and_optimizers() -> None:
     losses = [float(step()) for _ in range(20)]
     assert losses[-1] < 1e-6 < losses[0]
     assert_close(v, target, atol=1e-3)
+
+
+@pytest.mark.parametrize("shape", [None, [None], [1]])
+def test_an_argument_that_nothing_uses(shape):
+    @tf.function(input_signature=[tf.TensorSpec(shape, tf.complex64)], autograph=False)
+    def f(z):
+        return tf.rank(z), tf.constant(2.0)
+
+    rank, constant = f(tf.constant([1j], tf.complex64))
+    assert (int(rank), float(constant)) == (1, 2.0)
