@@ -23,8 +23,9 @@ from tfx.ops.common.arguments import (
 )
 from tfx.ops.common.shapes import dimension
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
+from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import exp, log, negative, square
-from tfx.ops.math.reduction import reduce_sum
+from tfx.ops.math.reduction import reduce_max, reduce_sum
 from tfx.ops.nn.softmax import log_softmax, softplus
 
 
@@ -46,7 +47,9 @@ def softmax_cross_entropy_with_logits(
 ) -> Tensor:
     """Cross entropy between label probabilities and ``softmax(logits)``.
 
-    Gradients go to the labels, too. float16 and bfloat16 are computed in float32.
+    Gradients go to the labels, too. That of the logits is ``softmax(logits) - labels``, as in
+    TensorFlow, also where the labels do not add up to 1. float16 and bfloat16 are computed in
+    float32.
 
     Args:
         labels: Probabilities that add up to 1 along ``axis``; broadcast against ``logits``.
@@ -73,9 +76,20 @@ def softmax_cross_entropy_with_logits(
     chances = tensor(labels) if is_tensor_like(labels) else convert_to_tensor(labels, kind)
     wide = dtypes.float32 if kind.size < 4 else kind
     place = single_axis(axis, scores, "softmax_cross_entropy_with_logits")
-    logs = log_softmax(cast_to(scores, wide), place)
-    loss = negative(reduce_sum(multiply(cast_to(chances, wide), logs), place))
-    return cast_to(loss, kind)
+    return cast_to(_cross_entropy(cast_to(chances, wide), cast_to(scores, wide), place), kind)
+
+
+def _cross_entropy(chances: Tensor, scores: Tensor, axis: int) -> Tensor:
+    """``total * lse - sum(chances * scores)``, of scores less the largest one.
+
+    ``lse`` is the logarithm of the sum of exponentials. It has the slope 1 and not ``total``, the
+    sum of the chances: what is more or less than 1 of them counts as a constant.
+    """
+    away = subtract(scores, stop_gradient(reduce_max(scores, axis, keepdims=True)))
+    lse = log(reduce_sum(exp(away), axis))
+    surplus = subtract(reduce_sum(chances, axis), scalar_like(1, chances))
+    all_of_it = add(lse, multiply(surplus, stop_gradient(lse)))
+    return subtract(all_of_it, reduce_sum(multiply(chances, away), axis))
 
 
 def sparse_softmax_cross_entropy_with_logits(
@@ -110,7 +124,9 @@ def sparse_softmax_cross_entropy_with_logits(
     rows = _valid(cast_to(classes, dtypes.int64), scores)
     index = ox.Unsqueeze(rows, int64_constant([-1]))
     picked = ox.GatherElements(logs, index, axis=-1)
-    return cast_to(negative(ox.Squeeze(picked, int64_constant([-1]))), scores.dtype)
+    loss = cast_to(negative(ox.Squeeze(picked, int64_constant([-1]))), scores.dtype)
+    loss.set_shape(classes.shape)
+    return loss
 
 
 def _check_labels(classes: Tensor, scores: Tensor, op: str) -> None:

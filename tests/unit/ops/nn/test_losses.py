@@ -27,7 +27,20 @@ def test_softmax_cross_entropy(axis, rng):
     expected = -(labels * scipy.special.log_softmax(logits, axis)).sum(axis)
     assert_close(f(labels, logits), expected)
     assert_close(run_traced(f, labels, logits), expected)
-    check_grads(f, [labels, logits])
+    check_grads(lambda z: f(labels, z), [logits])
+    check_grads(lambda p: f(p, logits), [labels])
+
+
+def test_labels_that_are_no_probabilities():
+    """The slope is softmax less labels, also of a row of zeros."""
+    logits = constant([[1.0, 2.0], [3.0, 0.0]])
+    labels = np.array([[2.0, 1.0], [0.0, 0.0]], np.float32)
+    with GradientTape() as tape:
+        tape.watch(logits)
+        loss = module.softmax_cross_entropy_with_logits(labels, logits)
+    softmax = scipy.special.softmax(logits.numpy(), -1)
+    assert_close(loss, -(labels * np.log(softmax)).sum(-1))
+    assert_close(tape.gradient(loss, logits), softmax - labels)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
