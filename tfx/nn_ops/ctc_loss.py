@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import as_int64, cast_to, require_dtype, scalar_like, tensor
 from tfx.ops.math.comparison import not_equal
+from tfx.ops.math.elementwise import log
 from tfx.ops.math.reduction import reduce_logsumexp
 from tfx.ops.math.segments import unsorted_segment_sum
 from tfx.ops.nn.softmax import log_softmax
@@ -32,6 +34,9 @@ from tfx.sparse_ops.sparse_tensor import SparseTensor
 
 # The logarithm of what cannot be: finite, so that differences of two of them are 0 and not NaN.
 _NEVER = -1e30
+# Of beginning or ending elsewhere than at an end of the text: what does not fit has a loss that is
+# large, and a slope, without which one such row would spoil the weights.
+_BARELY = math.log(1e-307)
 
 
 def ctc_loss(
@@ -72,14 +77,39 @@ def ctc_loss(
         >>> loss.numpy().round(4)  # 3 of 9 alignments
         array([1.0986], dtype=float32)
     """
-    if isinstance(labels, SparseTensor):
-        if blank_index is None:
-            raise InvalidArgumentError(
-                "Argument `blank_index` must be provided when `labels` is a `SparseTensor`: "
-                "0, or -1 for the last class."
-            )
-        labels, label_length = filled_up(labels)
-        label_length = _fitting(label_length, as_int64(logit_length))
+    if not isinstance(labels, SparseTensor):
+        fits = (label_length, logit_length, logits_time_major, blank_index)
+        return loss_of_rows(labels, logits, *fits, otherwise=_BARELY)
+    if blank_index is None:
+        raise InvalidArgumentError(
+            "Argument `blank_index` must be provided when `labels` is a `SparseTensor`: "
+            "0, or -1 for the last class."
+        )
+    rows, lengths = filled_up(labels)
+    lengths = _fitting(lengths, as_int64(logit_length))
+    return loss_of_rows(rows, logits, lengths, logit_length, logits_time_major, blank_index)
+
+
+def loss_of_rows(
+    labels: Any,
+    logits: Any,
+    label_length: Any,
+    logit_length: Any,
+    logits_time_major: bool,
+    blank_index: int | None,
+    otherwise: float = _NEVER,
+) -> Tensor:
+    """``ctc_loss`` of dense labels.
+
+    Args:
+        labels: Rows ``[batch, most]``.
+        logits: As there.
+        label_length: As there.
+        logit_length: As there.
+        logits_time_major: As there.
+        blank_index: As there.
+        otherwise: The logarithm of the probability to begin or end in the middle of a text.
+    """
     x, words = tensor(logits), as_int64(labels)
     if x.shape.rank != 3 or words.shape.rank != 2:
         raise InvalidArgumentError(
@@ -93,7 +123,9 @@ def ctc_loss(
             raise InvalidArgumentError("A negative blank_index needs a known number of classes.")
         blank += x.shape[-1]
     lengths = as_int64(label_length), as_int64(logit_length)
-    loss: Tensor = _loss(words, x, *lengths, int64_constant(blank))
+    kind = dtypes.float32 if x.dtype.size < 4 else x.dtype
+    given = *lengths, int64_constant(blank), constant(otherwise, kind)
+    loss: Tensor = _loss(words, x, *given)
     return loss
 
 
@@ -116,7 +148,9 @@ def _fitting(lengths: Tensor, frames: Tensor) -> Tensor:
     return lengths
 
 
-def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Tensor) -> Tensor:
+def _traced(
+    words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Tensor, barely: Tensor
+) -> Tensor:
     wide = x if x.dtype.size >= 4 else cast_to(x, dtypes.float32)
     never = scalar_like(_NEVER, wide)
     # Letters with a blank before, between and behind them.
@@ -136,7 +170,9 @@ def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Te
     # By their place, not by the class: a label may be the blank's.
     is_letter = ox.Equal(ox.Mod(numbers, int64_constant(2)), int64_constant(1))
     skips = ox.And(is_letter, not_equal(safe, earlier))
-    begin = where(ox.And(numbers < 2, within), emitted[0], never)
+    ways = cast_to(skips, wide.dtype) + 2.0
+    late = where(within, emitted[0] + (barely + log(ways)), never)
+    begin = where(ox.And(numbers < 2, within), emitted[0], late)
 
     def forward(t: Tensor, alpha: Tensor) -> tuple[Tensor, Tensor]:
         # Frames that do not count leave things as they are.
@@ -148,7 +184,7 @@ def _traced(words: Tensor, x: Tensor, lengths: Tensor, frames: Tensor, blank: Te
     last = shape(emitted, out_type=dtypes.int64)[0]
     _, alpha = while_loop(lambda t, _: t < last, forward, [int64_constant(1), begin])
     ends = ox.Or(_equal(numbers, 2 * lengths), _equal(numbers, 2 * lengths - 1))
-    total = reduce_logsumexp(where(ends, alpha, never), 1)
+    total = reduce_logsumexp(where(ends, alpha, ox.Max(alpha + barely, never)), 1)
     infinite = constant(np.inf, wide.dtype)
     return cast_to(where(total < scalar_like(_NEVER / 2, wide), infinite, -total), x.dtype)
 

@@ -38,13 +38,27 @@ def _brute(logits: Any, label: list[int], blank: int) -> float:
     return -np.log(total) if total else np.inf
 
 
-@pytest.mark.parametrize("label", [[], [2], [1, 2], [1, 1], [1, 2, 1], [2, 2, 2]])
+@pytest.mark.parametrize("label", [[], [2], [1, 2], [1, 1], [1, 2, 1]])
 def test_all_alignments(label: list[int]) -> None:
     logits = np.random.default_rng(len(label)).normal(size=(4, 1, 3))
     padded = [[*label, 9, 9]]
     for call in (tf.nn.ctc_loss, tf.function(tf.nn.ctc_loss)):
         found = call(padded, logits, [len(label)], [4])
         np.testing.assert_allclose(found, [_brute(logits[:, 0], label, 0)], rtol=1e-9)
+
+
+def test_what_does_not_fit_has_a_loss_and_a_slope() -> None:
+    logits = tf.zeros([4, 2, 3])
+    with tf.GradientTape() as tape:
+        tape.watch(logits)
+        loss = tf.nn.ctc_loss([[2, 2, 2], [1, 2, 0]], logits, [3, 2], [4, 4])
+    assert 706 < float(loss[0]) < 715
+    assert float(loss[1]) < 5
+    gradient = tape.gradient(loss, logits).numpy()
+    assert np.isfinite(gradient).all()
+    assert (gradient[:, 0, 2] < 0).any()
+    sparse = tf.sparse.from_dense([[2, 2, 2], [1, 2, 0]])
+    assert np.isinf(tf.nn.ctc_loss(sparse, logits, None, [4, 4], blank_index=0)[0])
 
 
 def test_forms() -> None:

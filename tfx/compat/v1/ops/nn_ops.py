@@ -290,7 +290,7 @@ def ctc_loss(
     if not ignore_longer_outputs_than_inputs:
         return ctc.ctc_loss(labels, x, None, sequence_length, time_major, blank_index=-1)
     words, lengths = ctc.filled_up(labels)
-    loss = ctc.ctc_loss(words, x, lengths, sequence_length, time_major, blank_index=-1)
+    loss = ctc.loss_of_rows(words, x, lengths, sequence_length, time_major, -1)
     return where(is_inf(loss), zeros_like(loss), loss)
 
 
