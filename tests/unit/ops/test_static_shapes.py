@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
 from tfx.autodiff.tape import GradientTape
 from tfx.core import dtypes
 from tfx.framework.context import using
@@ -101,3 +101,41 @@ def test_gradients(name):
                 assert dx is None
             else:
                 assert dx.shape.symbolic == ("batch", "time", 8)
+
+
+_UNKNOWN = tf.TensorSpec(None, tf.float32)
+_OPEN = tf.TensorSpec([None, None], tf.float32)
+# Of one argument of which less is known than of what it meets.
+MEETINGS = {
+    "add_n": (lambda x: tf.add_n([x, tf.ones([2, 3]), x]), _UNKNOWN, [2, 3]),
+    "stack": (lambda x: tf.stack([x, tf.ones([2, 3])], 1), _UNKNOWN, [2, 2, 3]),
+    "fill": (lambda x: tf.fill([2, 3], x), _UNKNOWN, [2, 3]),
+    "broadcast_to": (lambda x: tf.broadcast_to(x, [2, 3]), _UNKNOWN, [2, 3]),
+    "split": (lambda x: tf.split(x, [2, -1])[0], _OPEN, [2, None]),
+    "bias_add": (lambda x: tf.nn.bias_add(x, tf.ones([3])), _OPEN, [None, 3]),
+    "unique": (lambda x: tf.unique(x)[0], _UNKNOWN, [None]),
+    "unique_idx": (lambda x: tf.unique(x)[1], tf.TensorSpec([4], tf.float32), [4]),
+    "in_top_k": (lambda x: tf.math.in_top_k([1, 0], x, 1), _UNKNOWN, [2]),
+    "cross_entropy": (
+        lambda x: tf.nn.sparse_softmax_cross_entropy_with_logits([1, 0], x),
+        tf.TensorSpec([None, 3], tf.float32),
+        [2],
+    ),
+    "grayscale": (
+        lambda x: tf.image.grayscale_to_rgb(x),
+        tf.TensorSpec([None] * 3, tf.float32),
+        [None, None, 3],
+    ),
+    "conv_transpose": (
+        lambda x: tf.nn.conv2d_transpose(x, tf.ones([2, 2, 3, 1]), [1, 4, 4, 3], 2),
+        _UNKNOWN,
+        [None, 4, 4, 3],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_what_one_operand_tells(name):
+    f, spec, expected = MEETINGS[name]
+    concrete = tf.function(f, autograph=False).get_concrete_function(spec)
+    assert concrete.structured_outputs.shape.as_list() == expected

@@ -192,7 +192,21 @@ def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
             target = (*shape[:place], len(parts), *shape[place:])
             return reshape_to(row, int64_constant(target))
     new = int64_constant([axis])
-    return ox.Concat(*[ox.Unsqueeze(p, new) for p in parts], axis=axis)
+    result = ox.Concat(*[ox.Unsqueeze(p, new) for p in parts], axis=axis)
+    if shape is None and len(parts) > 1:
+        _state_stacked(result, parts, axis)
+    return result
+
+
+def _state_stacked(result: Tensor, parts: Sequence[Tensor], axis: int) -> None:
+    """State the shape of stacked tensors: what any of them tells holds for all."""
+    whole = parts[0].shape
+    for part in parts[1:]:
+        whole = whole.merge_with(part.shape)
+    if whole.rank is not None and isinstance(result, SymbolicTensor):
+        place = axis % (whole.rank + 1)
+        dims = whole.as_list()
+        result.set_shape([*dims[:place], len(parts), *dims[place:]])
 
 
 def _check_stack(parts: Sequence[Tensor], axis: int) -> None:
@@ -321,12 +335,18 @@ def split(
             f"and {parts} elements; num={num}.",
             op="SplitV",
         )
+    given = symbolic_items(sizes) or (None,) * parts
     sizes = _filled_up(x, sizes, place)
     parted = ox.Split(x, sizes, axis=place, outputs=parts)
-    shape, lengths = raw_shape(x), symbolic_items(sizes) or (None,) * parts
+    shape = raw_shape(x)
+    # Of those that are filled up by a run only -1 is unknown.
+    lengths = symbolic_items(sizes) or [None if d == -1 else d for d in given]
     if shape is not None:
         for piece, length in zip(parted, lengths, strict=True):
-            if isinstance(piece, SymbolicTensor) and piece.shape.rank is None:
+            if not isinstance(piece, SymbolicTensor):
+                continue
+            told = piece.shape.rank is not None and piece.shape[place] is not None
+            if not told and (piece.shape.rank is None or isinstance(length, int)):
                 dims = [d if isinstance(d, int) else None for d in shape]
                 dims[place] = length if isinstance(length, int) else None
                 piece.set_shape(dims)

@@ -115,7 +115,10 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
         raise InvalidArgumentError(
             f"value must represent a scalar in fill; got shape {list(given)}.", op="Fill"
         )
-    return ox.Expand(scalar, target)
+    result = ox.Expand(scalar, target)
+    if given is None and known is not None:
+        result.set_shape(known)  # whatever the value turns out to be, it is a scalar
+    return result
 
 
 no_gradient("ConstantOfShape", "Range", "EyeLike", why="they depend on no floating input")

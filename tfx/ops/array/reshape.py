@@ -278,7 +278,10 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     have, want = raw_shape(x), symbolic_items(target)
     if want is not None:
         _check_broadcast(x, have, want)
-    return ox.Expand(x, target)
+    result = ox.Expand(x, target)
+    if have is None and want is not None:
+        result.set_shape([d if isinstance(d, int) else None for d in want])
+    return result
 
 
 def _check_broadcast(x: Tensor, have: RawDims | None, want: RawDims) -> None:

@@ -288,7 +288,9 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     flat = ox.ReduceSum(ox.Sub(scores, scores), int64_constant([1]), keepdims=0)
     finite = ox.Equal(flat, convert_to_tensor(0.0, scores.dtype))
     ahead = ox.Less(rank, as_int64_shape(tensor(k)))
-    return ox.And(ox.And(valid, finite), ahead)
+    result = ox.And(ox.And(valid, finite), ahead)
+    result.set_shape(column.shape.with_rank(1).merge_with(scores.shape.with_rank(2)[:1]))
+    return result
 
 
 def searchsorted(

@@ -125,6 +125,14 @@ def unique_with_counts_along(
 
 def _distinct(values: Any) -> tuple[Tensor, Tensor, Tensor]:
     x = tensor(values)
+    found = _found(x)
+    size = x.shape.num_elements()
+    for result, length in zip(found, (None, size, None), strict=True):
+        result.set_shape([length])
+    return found
+
+
+def _found(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     if rank_of(x) not in (1, None):
         raise InvalidArgumentError(f"unique expects a 1D vector; got shape {x.shape}.", op="Unique")
     x = stop_gradient(x)

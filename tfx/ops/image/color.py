@@ -256,6 +256,13 @@ _YIQ = (
     (0.587, -0.27455667, -0.52273617),
     (0.114, -0.32134392, 0.31119955),
 )
+# The way back as TensorFlow rounds it: images are the same to the last bits.
+_FROM_YIQ = (
+    (1.0, 1.0, 1.0),
+    (0.95598634, -0.27201283, -1.10674021),
+    (0.6208248, -0.64720424, 1.70423049),
+)
+_FROM_YUV = ((1.0, 1.0, 1.0), (0.0, -0.394642334, 2.03206185), (1.13988303, -0.58062185, 0.0))
 _YUV = (
     (0.299, -0.14714119, 0.61497538),
     (0.587, -0.28886916, -0.51496512),
@@ -301,7 +308,10 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     x = tensor(images)
     if x.shape.rank is not None and x.shape[-1] not in (1, None):
         raise InvalidArgumentError(f"A grayscale image must have one channel; got shape {x.shape}.")
-    return concat([x, x, x], -1)
+    result = concat([x, x, x], -1)
+    if x.shape.rank is not None:
+        result.set_shape([*x.shape.as_list()[:-1], 3])
+    return result
 
 
 def rgb_to_yiq(images: Any) -> Tensor:
@@ -311,7 +321,7 @@ def rgb_to_yiq(images: Any) -> Tensor:
 
 def yiq_to_rgb(images: Any) -> Tensor:
     """RGB pixels of ``[..., 3]`` in the YIQ space."""
-    return _mixed(images, np.linalg.inv(np.array(_YIQ)))
+    return _mixed(images, np.array(_FROM_YIQ))
 
 
 def rgb_to_yuv(images: Any) -> Tensor:
@@ -321,7 +331,7 @@ def rgb_to_yuv(images: Any) -> Tensor:
 
 def yuv_to_rgb(images: Any) -> Tensor:
     """RGB pixels of ``[..., 3]`` in the YUV space."""
-    return _mixed(images, np.linalg.inv(np.array(_YUV)))
+    return _mixed(images, np.array(_FROM_YUV))
 
 
 def _mixed(images: Any, weights: Any) -> Tensor:
@@ -337,7 +347,7 @@ def per_image_standardization(image: Any) -> Tensor:
         image: ``[..., height, width, channels]``.
 
     Returns:
-        float32 (floating dtypes stay); an image of one colour becomes 0.
+        float32; an image of one colour becomes 0.
 
     Example:
         >>> import tfx as tf
@@ -345,7 +355,7 @@ def per_image_standardization(image: Any) -> Tensor:
         array([-1.,  1.], dtype=float32)
     """
     x = tensor(image)
-    x = x if x.dtype.is_floating else cast_to(x, dtypes.float32)
+    x = cast_to(x, dtypes.float32)
     axes = [-1, -2, -3]
     count = cast_to(ox.ReduceProd(shape(x)[-3:], keepdims=0), x.dtype)
     spread = reduce_std(x, axes, keepdims=True)

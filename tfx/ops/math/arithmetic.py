@@ -421,4 +421,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
         shape = shape.merge_with(x.shape)
         if not at_once:
             total = ox.Add(total, x)
-    return ox.Sum(*tensors) if at_once else total
+    result = ox.Sum(*tensors) if at_once else total
+    if len(tensors) > 1:
+        result.set_shape(shape)  # what each of them tells
+    return result

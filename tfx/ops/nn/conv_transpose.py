@@ -173,8 +173,9 @@ def _transposed(
         computed = None if pads is not None else window.same_padding(ox, target)
     y = transpose_convolve(moved, first, window, 1, sizes, target, pads, computed)
     result = cast_to(layout.from_first(y), kind)
-    if None in known and isinstance(result, SymbolicTensor):
-        result.set_shape(known)
+    if isinstance(result, SymbolicTensor):
+        # The batch is the input's, whatever is given here.
+        result.set_shape([None, *known[1:]])
     return result
 
 

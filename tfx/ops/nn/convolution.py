@@ -350,6 +350,7 @@ def bias_add(
         raise InvalidArgumentError(
             f"`data_format` of bias_add must be 'N...C' or 'NC...'; got {data_format!r}."
         )
+    bias_shape = b.shape
     if b.shape.rank not in (None, 1):
         raise InvalidArgumentError(f"Biases must be 1D: {b.shape}", op="BiasAdd")
     rank = x.shape.rank
@@ -366,4 +367,10 @@ def bias_add(
         raise InvalidArgumentError("bias_add with channels first needs a known rank.", op="BiasAdd")
     if first and rank is not None and rank > 2:
         b = ox.Reshape(b, int64_vector([-1, *([1] * (rank - 2))]))
-    return ox.Add(x, b)
+    result = ox.Add(x, b)
+    count = bias_shape[0] if bias_shape.rank else None
+    if channels is None and rank is not None and count not in (None, 1):
+        dims = result.shape.as_list()
+        dims[1 if first else -1] = count
+        result.set_shape(dims)
+    return result
