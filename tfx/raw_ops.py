@@ -480,7 +480,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     "Reshape": lambda *, tensor, shape, name=None: _tf.reshape(tensor, shape),
     "ReverseV2": lambda *, tensor, axis, name=None: _tf.reverse(tensor, _axis(axis)),
     "ScatterNd": lambda *, indices, updates, shape, bad_indices_policy="", name=None: (
-        _tf.scatter_nd(indices, updates, shape)
+        _tf.scatter_nd(indices, updates, shape, bad_indices_policy)
     ),
     "SelectV2": lambda *, condition, t, e, name=None: _tf.where(condition, t, e),
     "Shape": lambda *, input, out_type=_int32, name=None: _tf.shape(input, out_type),

@@ -178,6 +178,12 @@ def test_scatter_rows(method, reference, traced):
     np.testing.assert_allclose(v, expected)
 
 
+def test_scatter_division_of_whole_numbers():
+    v = tf.Variable([[7], [-7], [9]])
+    v.scatter_div(IndexedSlices(tf.constant([[2], [2], [4]]), tf.constant([0, 1, 0])))
+    assert v.numpy().tolist() == [[0], [-3], [9]]
+
+
 def test_scatter_repeated_rows_add_up():
     v = tf.Variable(ROWS)
     v.scatter_add(IndexedSlices(tf.ones([3, 2]), tf.constant([0, 0, 2], tf.int64)))

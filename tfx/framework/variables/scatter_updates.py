@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tfx.core import dtypes
+from tfx.core.dtypes import DType
 from tfx.core.errors import DTypeMismatchError
 from tfx.framework.apply import apply
 from tfx.framework.builder import ox
@@ -41,6 +42,10 @@ class ScatterUpdates:
 
     if TYPE_CHECKING:
 
+        @property
+        def dtype(self) -> DType:
+            """The dtype of the elements."""
+
         def _change(self, function: Callable[[Tensor], Tensor]) -> Variable: ...
 
     def scatter_update(
@@ -71,7 +76,10 @@ class ScatterUpdates:
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Variable:
         """Divide the rows ``sparse_delta.indices``."""
-        return self._scatter_rows(sparse_delta, "mul", transform="Reciprocal")
+        if self.dtype.is_floating:
+            return self._scatter_rows(sparse_delta, "mul", transform="Reciprocal")
+        # Whole numbers have no reciprocals: each row is divided by the product of its divisors.
+        return self._divided(sparse_delta)
 
     def scatter_max(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
@@ -132,17 +140,32 @@ class ScatterUpdates:
         places = ox.Concat(*(ox.Unsqueeze(p, behind) for p in (*parts, last)), axis=-1)
         return self._scatter_nd(places, sparse_delta.values, "none")
 
+    def _divided(self, delta: IndexedSlices) -> Variable:
+        column, updates = self._rows(delta)
+        positions = from_the_front(ox.Cast(column, to=dtypes.int64.onnx))
+        one = convert_to_tensor(1, self.dtype)
+
+        def quotients(value: Tensor) -> Tensor:
+            ones = ox.Expand(one, ox.Shape(value))
+            return ox.Div(value, ox.ScatterND(ones, positions, updates, reduction="mul"))
+
+        return self._change(quotients)
+
     def _scatter_rows(
         self, delta: IndexedSlices, reduction: str, transform: str | None = None
     ) -> Variable:
+        column, updates = self._rows(delta)
+        if transform is not None:
+            updates = apply(transform, (updates,))
+        return self._scatter_nd(column, updates, reduction)
+
+    def _rows(self, delta: IndexedSlices) -> tuple[Tensor, Tensor]:
+        """Where the rows are, each number on an axis of its own, and what is given for them."""
         if not isinstance(delta, IndexedSlices):
             raise TypeError(f"sparse_delta is not IndexedSlices: {delta!r}")
         indices = integer_indices(delta.indices, "ResourceScatter")
         column = ox.Unsqueeze(indices, convert_to_tensor([-1], dtypes.int64))
-        updates = matching(self, delta.values)
-        if transform is not None:
-            updates = apply(transform, (updates,))
-        return self._scatter_nd(column, updates, reduction)
+        return column, matching(self, delta.values)
 
     def _scatter_nd(self, indices: Any, updates: Any, reduction: str) -> Variable:
         positions = integer_indices(indices, "ResourceScatterNd")

@@ -20,19 +20,36 @@ from tfx.framework.rules import OpRecord, forward, gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.index_positions import explain_coordinates
-from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.arguments import as_int64, cast_to, scalar_like, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes, shifted
-from tfx.ops.common.shapes import describe, filled, raw_shape, shape_argument, zeros_shaped
+from tfx.ops.common.shapes import (
+    concat_shape,
+    describe,
+    filled,
+    product,
+    raw_shape,
+    shape_argument,
+    shape_vector,
+    zeros_shaped,
+)
 from tfx.ops.math.reduction import product_of_zeros
 
 
-def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) -> Tensor:
+def scatter_nd(
+    indices: Any,
+    updates: Any,
+    shape: Any,
+    bad_indices_policy: str = "",
+    name: str | None = None,
+) -> Tensor:
     """Zeros of a shape with ``updates`` added at the coordinates ``indices[..., :]``.
 
     Args:
         indices: Integers ``[..., depth]``, counted from 0.
         updates: ``indices.shape[:-1] + shape[depth:]``.
         shape: Shape of the result.
+        bad_indices_policy: ``"IGNORE"`` leaves out updates whose coordinates are out of range;
+            ``""``, ``"DEFAULT"`` and ``"ERROR"`` refuse them.
         name: Accepted for compatibility.
 
     Returns:
@@ -48,11 +65,35 @@ def scatter_nd(indices: Any, updates: Any, shape: Any, name: str | None = None) 
     """
     values = tensor(updates)
     if values.dtype.is_bool:
-        return cast_to(scatter_nd(indices, cast_to(values, dtypes.int32), shape), dtypes.bool)
+        counts = scatter_nd(indices, cast_to(values, dtypes.int32), shape, bad_indices_policy)
+        return cast_to(counts, dtypes.bool)
     empty = b"" if values.dtype is dtypes.string else 0
     target = filled(shape_argument(shape, "ScatterNd"), empty, values.dtype)
     reduction = "none" if values.dtype is dtypes.string else "add"
+    indices, values = _heeding(bad_indices_policy, target, indices, values)
     return _scatter(target, indices, values, reduction, "ScatterNd")
+
+
+def _heeding(policy: str, target: Any, indices: Any, updates: Any) -> tuple[Any, Any]:
+    """Indices and updates without those that a policy says to ignore."""
+    if policy in ("", "DEFAULT", "ERROR"):
+        return indices, updates
+    if policy != "IGNORE":
+        raise InvalidArgumentError(
+            f"bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE'; got {policy!r}."
+        )
+    x, values = _operands(target, updates)
+    at = as_int64(indices)
+    depth = shape_vector(at, -1)
+    rows = ox.Reshape(at, concat_shape(product(shape_vector(at, 0, -1)), depth), allowzero=1)
+    whole = shape_vector(x)
+    sizes = ox.Slice(whole, int64_constant([0]), depth)
+    fine = ox.And(ox.GreaterOrEqual(rows, int64_constant(0)), ox.Less(rows, sizes))
+    fine = ox.ReduceMin(cast_to(fine, dtypes.int32), int64_constant([1]), keepdims=0)
+    rest = ox.Slice(whole, depth, int64_constant([2**31]))
+    slices = ox.Reshape(values, concat_shape(shape_vector(rows, 0, 1), rest), allowzero=1)
+    kept = cast_to(fine, dtypes.bool)
+    return ox.Compress(rows, kept, axis=0), ox.Compress(slices, kept, axis=0)
 
 
 def tensor_scatter_nd_update(
@@ -81,7 +122,11 @@ def tensor_scatter_nd_update(
 
 
 def tensor_scatter_nd_add(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
+    tensor: Any,
+    indices: Any,
+    updates: Any,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """``tensor`` with ``updates`` added at ``indices``; see ``tensor_scatter_nd_update``.
 
@@ -90,11 +135,16 @@ def tensor_scatter_nd_add(
         >>> tf.tensor_scatter_nd_add([1, 1, 1], [[0], [0]], [7, 8]).numpy()
         array([16,  1,  1], dtype=int32)
     """
+    indices, updates = _heeding(bad_indices_policy, tensor, indices, updates)
     return _scatter(tensor, indices, updates, "add", "TensorScatterAdd")
 
 
 def tensor_scatter_nd_sub(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
+    tensor: Any,
+    indices: Any,
+    updates: Any,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """``tensor`` with ``updates`` subtracted at ``indices``; see ``tensor_scatter_nd_update``.
 
@@ -104,13 +154,18 @@ def tensor_scatter_nd_sub(
         array([-6,  1, -7], dtype=int32)
     """
     x, values = _operands(tensor, updates)
+    indices, values = _heeding(bad_indices_policy, x, indices, values)
     # Neg does not take unsigned integers; a difference wraps around as TensorFlow's does.
     negated = ox.Sub(scalar_like(0, values), values)
     return _scatter(x, indices, negated, "add", "TensorScatterSub")
 
 
 def tensor_scatter_nd_max(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
+    tensor: Any,
+    indices: Any,
+    updates: Any,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """``tensor`` with the larger of itself and ``updates`` at ``indices``.
 
@@ -122,11 +177,16 @@ def tensor_scatter_nd_max(
         >>> tf.tensor_scatter_nd_max([0, 5, 0], [[0], [1]], [2, 3]).numpy()
         array([2, 5, 0], dtype=int32)
     """
+    indices, updates = _heeding(bad_indices_policy, tensor, indices, updates)
     return _extreme(tensor, indices, updates, "max", "TensorScatterMax")
 
 
 def tensor_scatter_nd_min(
-    tensor: Any, indices: Any, updates: Any, name: str | None = None
+    tensor: Any,
+    indices: Any,
+    updates: Any,
+    bad_indices_policy: str = "",
+    name: str | None = None,
 ) -> Tensor:
     """``tensor`` with the smaller of itself and ``updates`` at ``indices``.
 
@@ -138,6 +198,7 @@ def tensor_scatter_nd_min(
         >>> tf.tensor_scatter_nd_min([0, 5, 0], [[0], [1]], [2, 3]).numpy()
         array([0, 3, 0], dtype=int32)
     """
+    indices, updates = _heeding(bad_indices_policy, tensor, indices, updates)
     return _extreme(tensor, indices, updates, "min", "TensorScatterMin")
 
 

@@ -247,13 +247,13 @@ StringToNumber(string_tensor, out_type=float32) strings.to_number(string_tensor,
 StringUpper(input, encoding='') strings.upper(input, encoding)
 Substr(input, pos, len, unit='BYTE') strings.substr(input, pos, len, unit)
 TensorScatterAdd(tensor, indices, updates, bad_indices_policy='') tensor_scatter_nd_add(tensor,
-    indices, updates)
+    indices, updates, bad_indices_policy)
 TensorScatterMax(tensor, indices, updates, bad_indices_policy='') tensor_scatter_nd_max(tensor,
-    indices, updates)
+    indices, updates, bad_indices_policy)
 TensorScatterMin(tensor, indices, updates, bad_indices_policy='') tensor_scatter_nd_min(tensor,
-    indices, updates)
+    indices, updates, bad_indices_policy)
 TensorScatterSub(tensor, indices, updates, bad_indices_policy='') tensor_scatter_nd_sub(tensor,
-    indices, updates)
+    indices, updates, bad_indices_policy)
 Timestamp() timestamp()
 TopK(input, k, sorted=True) math.top_k(input, k, sorted)
 TridiagonalSolve(diagonals, rhs, partial_pivoting=True, perturb_singular=False)

@@ -9,8 +9,10 @@ import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.agreement import check
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.specs import TensorSpec
 from tfx.framework.apply import apply
 from tfx.framework.convert import constant
+from tfx.function.tracing.function import function
 from tfx.ops.array import scatter
 from tfx.ops.array.concat import stack
 from tfx.ops.math.reduction import reduce_sum
@@ -241,3 +243,25 @@ def test_extremes_and_nan(dtype):
     np.testing.assert_array_equal(most, np.array([1, nan, 9, -np.inf, nan], dtype))
     least = scatter.tensor_scatter_nd_min(x, places, updates)
     np.testing.assert_array_equal(least, np.array([0, nan, 5, -np.inf, nan], dtype))
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_bad_indices_are_left_out(known):
+    """The gradient goes to the updates that were taken."""
+    places = np.array([[[5, 0], [1, 1]], [[-1, 0], [1, 1]]])
+
+    def f(x, places, updates):
+        return scatter.tensor_scatter_nd_add(x, places, updates, "IGNORE")
+
+    x, updates = constant(np.zeros((2, 3), np.float32)), constant(np.ones((2, 2), np.float32))
+    spec = [TensorSpec(None, k) for k in ("float32", "int64", "float32")]
+    call = f if known else function(f, input_signature=spec, autograph=False)
+    with GradientTape() as tape:
+        tape.watch(updates)
+        y = call(x, places, updates)
+    assert y.numpy().tolist() == [[0, 0, 0], [0, 2, 0]]
+    assert tape.gradient(y, updates).numpy().tolist() == [[0, 1], [0, 1]]
+    none = scatter.scatter_nd([[4]], [True], [3], "IGNORE")
+    assert not none.numpy().any()
+    with pytest.raises(InvalidArgumentError, match="'IGNORE'; got 'skip'"):
+        scatter.scatter_nd([[4]], [1], [3], "skip")
