@@ -134,7 +134,7 @@ def add(a: Any, b: Any, threshold: Any = 0) -> Any:
     Args:
         a: ``SparseTensor``, or a tensor.
         b: The same, of the same shape.
-        threshold: Entries of a smaller size are left out of a sparse result; 0 keeps all.
+        threshold: Sums of a smaller size are left out of a sparse result; 0 keeps all.
 
     Returns:
         A ``SparseTensor`` if both are, otherwise a tensor.
@@ -167,17 +167,22 @@ def _add_sparse(a: SparseTensor, b: SparseTensor, threshold: Any) -> SparseTenso
     if isinstance(threshold, int | float) and threshold == 0:
         return made(found.indices, values, found.shape)
     size = absolute(values)
-    kept = ox.GreaterOrEqual(size, convert_to_tensor(threshold, size.dtype))
+    # What only one of them has is not asked for its size, as in TensorFlow.
+    alone = ox.Less(found.counts, int64_constant(2))
+    kept = ox.Or(alone, ox.GreaterOrEqual(size, convert_to_tensor(threshold, size.dtype)))
     return positions.taken(made(found.indices, values, found.shape), positions.where_true(kept))
 
 
 class _United:
     """The entries of two sparse tensors in all places in which either has one."""
 
-    def __init__(self, indices: Tensor, shape: Tensor, columns: list[Tensor]) -> None:
+    def __init__(
+        self, indices: Tensor, shape: Tensor, columns: list[Tensor], counts: Tensor
+    ) -> None:
         self.indices = indices
         self.shape = shape
         self.columns = columns
+        self.counts = counts
 
 
 def _united(a: SparseTensor, b: SparseTensor, op: str) -> _United:
@@ -190,7 +195,7 @@ def _united(a: SparseTensor, b: SparseTensor, op: str) -> _United:
     shape = _same_shape(a, b, op)
     places = [positions.places_of(x.indices, shape, rank) for x in (a, b)]
     both = ox.Concat(*places, axis=0)
-    distinct, _, at, _ = ox.Unique(both, sorted=1, outputs=4)
+    distinct, _, at, counts = ox.Unique(both, sorted=1, outputs=4)
     count = ox.Size(distinct)
     split = ox.Shape(a.values)
     ends = (
@@ -201,7 +206,7 @@ def _united(a: SparseTensor, b: SparseTensor, op: str) -> _United:
         unsorted_segment_sum(x.values, ox.Slice(at, start, end), count)
         for x, (start, end) in zip((a, b), ends, strict=True)
     ]
-    return _United(positions.indices_at(distinct, shape, rank), shape, found)
+    return _United(positions.indices_at(distinct, shape, rank), shape, found, counts)
 
 
 def _same_shape(a: SparseTensor, b: SparseTensor, op: str) -> Tensor:

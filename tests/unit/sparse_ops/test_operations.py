@@ -178,6 +178,8 @@ def test_the_rest_as_tensorflow_gives_it() -> None:
     assert kept.indices.numpy().tolist() == [0]
     large = tf.sparse.add(x, tf.SparseTensor([[0, 1]], [-0.95], [2, 3]), threshold=0.1)
     assert large.values.numpy().tolist() == [4]
+    alone = tf.sparse.add(x, tf.SparseTensor([[0, 2]], [0.05], [2, 3]), threshold=0.1)
+    assert alone.indices.numpy().tolist() == [[0, 1], [0, 2], [1, 0]]  # not a sum
     texts = tf.sparse.from_dense([["", "x"]])
     assert texts.indices.numpy().tolist() == [[0, 1]]
     assert dense(texts).tolist() == [[b"", b"x"]]

@@ -57,7 +57,7 @@ def resize(
         name: Accepted for compatibility.
 
     Returns:
-        float32; the dtype of ``images`` for ``"nearest"``, and where the size stays.
+        float32; the dtype of ``images`` for ``"nearest"``.
 
     Raises:
         ValueError: another method or rank, or sizes that are not known now.
@@ -84,11 +84,11 @@ def resize(
         raise InvalidArgumentError(
             f"'size' must be known now for {method!r} with antialias={antialias}; got {size!r}."
         )
-    if x.shape[top : top + 2].as_list() == targets:
-        return x
-    if targets is None or _plain(how, antialias):
+    if targets is None or _plain(how, antialias) or 0 in targets:
         made = x if how is ResizeMethod.NEAREST_NEIGHBOR else as_floats(x)
-        return resized(made, top, given if targets is None else targets, _MODES[how])
+        if x.shape[top : top + 2].as_list() == targets:
+            return made
+        return resized(made, top, given if targets is None else targets, _MODES.get(how, {}))
     return resampled(x, top, str(how), targets, antialias)
 
 
@@ -101,6 +101,8 @@ def target_size(size: Any) -> tuple[Tensor, list[int] | None]:
     given = tensor(numpy_as_integers(size))
     if not (given.dtype.is_integer and given.shape.is_compatible_with([2])):
         raise InvalidArgumentError(f"'size' must be two integers, height and width; got {size!r}.")
+    if given.shape.num_elements() is None:
+        given.set_shape([2])
     given = cast_to(given, dtypes.int64)
     return given, static_ints(given)
 

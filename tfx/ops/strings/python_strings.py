@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from itertools import dropwhile
 from typing import Any
 
 import numpy as np
@@ -406,6 +407,11 @@ def runs_of(
     return runs
 
 
+def _joined(words: list[bytes], mark: bytes) -> bytes:
+    """The words with a mark before each one that something precedes, as TensorFlow's are."""
+    return mark.join(dropwhile(lambda word: not word, words))
+
+
 def unsorted_segment_join(
     inputs: Any,
     segment_ids: Any,
@@ -450,7 +456,7 @@ def unsorted_segment_join(
                 groups[place].append(item)
         width = int(np.prod(rest, dtype=int))
         mark = separator.encode()
-        flat = [mark.join([row[j] for row in group]) for group in groups for j in range(width)]
+        flat = [_joined([row[j] for row in group], mark) for group in groups for j in range(width)]
         return [strings_of(flat).reshape(size, *rest)]
 
     return by_python(

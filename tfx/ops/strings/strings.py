@@ -60,11 +60,7 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
         array([b'a-c', b'b-c'], dtype=object)
     """
     parts = [text(x, "StringJoin") for x in inputs]
-    if not parts:
-        raise InvalidArgumentError(
-            "tf.strings.join: inputs is empty; expected at least one tensor."
-        )
-    return _joined(parts, separator)
+    return _joined(parts, separator) if parts else constant("")
 
 
 def _joined(parts: list[Tensor], separator: str) -> Tensor:

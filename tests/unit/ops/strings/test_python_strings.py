@@ -122,3 +122,9 @@ def test_a_function_that_needs_python_is_not_saved(tmp_path: Any) -> None:
     module = Lengths()
     with pytest.raises(tf.errors.OpError, match=r"strings\.length"):
         tf.saved_model.save(module, str(tmp_path / "m"), signatures=module.count)
+
+
+def test_joining_nothing_and_empty_words():
+    assert tf.strings.join([]).numpy() == b""
+    found = tf.strings.unsorted_segment_join(["", "a", "", "b"], [0, 0, 0, 1], 2, "-")
+    assert found.numpy().tolist() == [b"a-", b"b"]
