@@ -148,7 +148,11 @@ def scan(
     if first:
         row = int64_constant([0])
         heads = [ox.Unsqueeze(x, row) for x in accumulated]
-        flat = [ox.Concat(h, x, axis=0) for h, x in zip(heads, flat, strict=True)]
+        # No step has told the array of other results what shape they have.
+        alone = slices.length == 0
+        flat = (
+            heads if alone else [ox.Concat(h, x, axis=0) for h, x in zip(heads, flat, strict=True)]
+        )
     if reverse:
         flat = [reversed_along(ox, x) for x in flat]
     _state_lengths(flat, slices, first)

@@ -128,6 +128,11 @@ class Refusal(enum.Enum):
 
     DIAGONAL = 46, "DiagPart", "the two halves of the shape of the input differ"
     COUNT = 45, "Count", "a number of things must be non-negative"
+    BROADCAST = (
+        47,
+        "BroadcastArgs",
+        "Incompatible shapes: two dimensions must be equal or one of them 1",
+    )
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

@@ -135,3 +135,8 @@ def test_dtypes(run, dtype):
 def test_refusals(run, call, error, text):
     with pytest.raises(error, match=text):
         run(call)
+
+
+def test_scan_of_one_row_of_small_integers() -> None:
+    x = np.array([[1, 127, 7]], np.int8)
+    assert tf.scan(lambda total, row: total + row, x).numpy().tolist() == x.tolist()

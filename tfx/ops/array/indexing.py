@@ -144,6 +144,8 @@ def _parse(items: Sequence[Any], x: Tensor) -> _Plan:
     before, after = _split_at_ellipsis(items)
     rank = x.shape.rank
     used = sum(item is not None for item in [*before, *after])
+    if rank is not None and used > rank:
+        _check_kinds([*before, *after])
     if rank == 0 and used:
         raise InvalidArgumentError(
             f"Attempting to slice scalar input. The index was {_show(items)}.", op="StridedSlice"
@@ -160,6 +162,13 @@ def _parse(items: Sequence[Any], x: Tensor) -> _Plan:
     kept = sum(item is None or isinstance(item, slice) for item in after)
     _walk(plan, after, -behind if rank is None else rank - behind, -kept, x)
     return plan
+
+
+def _check_kinds(items: Sequence[Any]) -> None:
+    """Refuse what is no index at all, before it is said that there are too many."""
+    for item in items:
+        if item is not None and not isinstance(item, slice):
+            _index(item)
 
 
 def _split_at_ellipsis(items: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -7,9 +7,11 @@ from typing import Any, NamedTuple
 from tfx.core import dtypes
 from tfx.core.dims import broadcast_static_shape as _broadcast
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.core.shapes import ShapeLike, TensorShape
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
+from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, same_dtype, scalar_like
 
@@ -46,7 +48,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
         A vector of that dtype.
 
     Raises:
-        InvalidArgumentError: the shapes do not broadcast (in eager mode), or are no integers.
+        InvalidArgumentError: the shapes do not broadcast, or are no integers.
 
     Example:
         >>> import tfx as tf
@@ -83,7 +85,7 @@ def broadcast_gradient_args(shape_x: Any, shape_y: Any) -> GradientAxes:
         all where the shapes are equal.
 
     Raises:
-        InvalidArgumentError: the shapes do not broadcast (in eager mode), or are no integers.
+        InvalidArgumentError: the shapes do not broadcast, or are no integers.
     """
     op = "BroadcastGradientArgs"
     x, y = same_dtype(shape_x, shape_y, op)
@@ -112,7 +114,10 @@ def _of_one_length(x: Tensor, y: Tensor, op: str) -> tuple[Tensor, Tensor]:
                 "dimensions must be equal or one of them 1.",
                 op=op,
             )
-    return a, b
+        return a, b
+    one = scalar_like(1, a)
+    fine = ox.Or(ox.Equal(a, b), ox.Or(ox.Equal(a, one), ox.Equal(b, one)))
+    return refused_unless(fine, a, Refusal.BROADCAST), b
 
 
 def _text(shape: Tensor) -> str:

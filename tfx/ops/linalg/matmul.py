@@ -212,10 +212,12 @@ def swap_last_two(x: Tensor) -> Tensor:
         ox.Shape(x, start=-1),
     )
     batch = ox.Slice(shape, int64_constant([0]), int64_constant([-2]))
-    flat = ox.Concat(int64_constant([-1]), rows, columns, axis=0)
-    flipped = ox.Transpose(ox.Reshape(x, flat), perm=(0, 2, 1))
+    # Not -1: beside a size of 0 it could be any number.
+    count = ox.ReduceProd(batch, keepdims=1)
+    flat = ox.Concat(count, rows, columns, axis=0)
+    flipped = ox.Transpose(ox.Reshape(x, flat, allowzero=1), perm=(0, 2, 1))
     target = ox.Concat(batch, columns, rows, axis=0)
-    return ox.Reshape(flipped, target)
+    return ox.Reshape(flipped, target, allowzero=1)
 
 
 @gradient("MatMul")

@@ -93,10 +93,12 @@ def saturate_cast(value: Any, dtype: DTypeLike, name: str | None = None) -> Tens
     if x.dtype.is_numeric_compatible and wanted.is_numeric_compatible:
         low, high = _limits(wanted)
         lowest, highest = _limits(x.dtype)
-        if lowest < low:
-            x = ox.Max(x, _bound(low, x))
-        if highest > high:
-            x = ox.Min(x, _bound(high, x))
+        # A float may be infinite, which no integer is.
+        infinite = x.dtype.is_floating and wanted.is_integer
+        if lowest < low or infinite:
+            x = ox.Max(x, _bound(max(low, lowest), x))
+        if highest > high or infinite:
+            x = ox.Min(x, _bound(min(high, highest), x))
     return cast(x, wanted)
 
 
@@ -109,8 +111,9 @@ def _limits(dtype: DType) -> tuple[int, int] | tuple[float, float]:
 def _bound(limit: float, like: Tensor) -> Tensor:
     """A limit as a scalar of another dtype, never beyond it: float32 has no 2**31 - 1."""
     kind = like.dtype.as_numpy_dtype
-    bound = kind(limit)
-    if like.dtype.is_floating and abs(int(bound)) > abs(int(limit)):
+    # bfloat16's class takes no integers of more than 63 bits.
+    bound = kind(float(limit) if like.dtype.is_floating else limit)
+    if like.dtype.is_floating and abs(int(float(bound))) > abs(int(limit)):
         bound = np.nextafter(bound, kind(0))
     return embed(np.array(bound, kind))
 

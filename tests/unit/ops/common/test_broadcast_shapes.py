@@ -35,3 +35,7 @@ def test_shapes_that_do_not_broadcast() -> None:
         tf.broadcast_dynamic_shape([2], [3])
     with pytest.raises(tf.errors.InvalidArgumentError, match="int32 or int64"):
         tf.broadcast_dynamic_shape([2.0], [3.0])
+    late = tf.function(tf.broadcast_dynamic_shape, [tf.TensorSpec([None], tf.int32)] * 2)
+    assert late([4, 1], [3, 1, 2]).numpy().tolist() == [3, 4, 2]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Incompatible shapes"):
+        late([4, 3], [3, 1, 2])

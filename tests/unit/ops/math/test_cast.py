@@ -143,3 +143,12 @@ def test_identity_n():
     a, b = identity_n([1, np.ones(2)])
     assert a.dtype == "int32"
     assert b.numpy().tolist() == [1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("float16", [65504, 0]), ("bfloat16", [(1 << 64) - (1 << 56), 0])]
+)
+def test_saturating_to_more_than_a_small_float_holds(kind, expected):
+    """Infinity is the largest number there is of the narrower one."""
+    found = saturate_cast(constant([np.inf, -np.inf], kind), "uint64")
+    assert found.numpy().tolist() == expected
