@@ -298,6 +298,16 @@ def _call_with_tensors(module: ModuleType) -> None:
     layer._apply_standardize_with_np_arrays = apply
 
 
+def _write_summaries(module: ModuleType) -> None:
+    """Let the callback ``TensorBoard`` write its event files by ``tfx.summary``."""
+    ours = importlib.import_module(f"{_BACKEND}.tensorboard")
+    _serve_as_tensorflow(module)
+    module.__dict__["keras_model_summary"] = ours.write_model
+    callback: Any = module.TensorBoard
+    callback.summary = property(lambda self: sys.modules["tfx"].summary)
+    callback._write_keras_model_train_graph = ours.write_train_graph
+
+
 def _write_onnx(module: ModuleType) -> None:
     """Let ``keras.src.export.onnx`` write the graphs of tfx, without a converter."""
     module.__dict__["export_onnx"] = importlib.import_module(f"{_BACKEND}.export").export_onnx
@@ -406,8 +416,12 @@ def _let_backends_switch(module: ModuleType) -> None:
 
 
 def _keep_64_bits(module: ModuleType) -> None:
-    """Let float64 and int64 stay what they are, as they do with TensorFlow's backend."""
+    """Let float64 and int64 stay what they are, as they do with TensorFlow's backend.
+
+    And ``int`` and ``complex`` mean what they mean there: an optimizer counts its steps in int64.
+    """
     module.BIT64_TO_BIT32_DTYPE.update(int64="int64", float64="float64")
+    module.PYTHON_DTYPES_MAP.update({int: "int64", "int": "int64", complex: "complex128"})
 
 
 def _given(name: str, value: Any) -> Any:
@@ -452,6 +466,7 @@ _FINISHES: Final = {
     "keras.src.legacy.backend": _serve_older_programs,
     "keras.src.optimizers": _take_optimizers,
     "keras.src.optimizers.base_optimizer": _take_schedules,
+    "keras.src.callbacks.tensorboard": _write_summaries,
     "keras.src.export.tfsm_layer": _serve_as_tensorflow,
     "keras.src.layers.preprocessing.hashed_crossing": _serve_as_tensorflow,
     "keras.src.layers.preprocessing.integer_lookup": _serve_as_tensorflow,

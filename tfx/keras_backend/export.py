@@ -110,11 +110,18 @@ class SavedModelExportArchive:
             raise ValueError(
                 f"{sorted(kwargs)} are only supported with the jax backend. Current backend: tfx"
             )
+        made: Any
         if input_signature is not None:
             signature = tree.map_structure(tensor_spec, input_signature)
-            made: Any = tf.function(fn, input_signature=signature)
+            made = tf.function(fn, input_signature=signature)
         elif hasattr(fn, "get_concrete_function"):
             made = fn
+            if made.input_signature is None and not made.experimental_get_tracing_count():
+                raise ValueError(
+                    f"The function {fn} was never called. To specify the expected shape and dtype "
+                    "of the function's arguments, you must either provide a function that has been "
+                    "called at least once, or pass an `input_signature` argument."
+                )
         else:
             raise ValueError(
                 "If the `fn` argument provided is not a `tf.function`, you must provide an "

@@ -29,9 +29,11 @@ class StepFunction:
 
     Attributes:
         specs: The specs of the data that a graph was made for last; None before.
+        graph: That graph; None before, and where there is none.
     """
 
     specs: Any = None
+    graph: Any = None
 
     def __init__(self, step: Callable[[Any], Any], eager: bool) -> None:
         self._step = step
@@ -83,7 +85,7 @@ class StepFunction:
         if function is None or specs != known:
             function = self._traced.get_concrete_function(specs)
             self._general[kind] = (specs, function)
-            self.specs = specs
+            self.specs, self.graph = specs, function.graph
         return function
 
     def _loop(self, step: Any) -> Callable[[Any], Any]:

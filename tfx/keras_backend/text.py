@@ -50,7 +50,10 @@ class _Sparse:
 
 
 sparse = _Sparse()
-__internal__ = SimpleNamespace(CompositeTensor=tf.experimental.ExtensionType)
+__internal__ = SimpleNamespace(
+    CompositeTensor=tf.experimental.ExtensionType,
+    smart_cond=SimpleNamespace(smart_cond=tf.cond),
+)
 
 
 def __getattr__(name: str) -> Any:

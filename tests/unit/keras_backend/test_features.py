@@ -94,6 +94,20 @@ def test_optimizers(name: str) -> None:
     np.testing.assert_allclose(fit(model)["loss"], expected, atol=2e-5)
 
 
+def test_int_and_complex_have_64_bits() -> None:
+    optimizer = keras.optimizers.SGD(0.5)
+    weight = keras.Variable([1.0])
+    optimizer.apply([tf.constant([1.0])], [weight])
+    assert optimizer.iterations.dtype == "int64"
+    assert keras.Variable(1, dtype="int").value.dtype is tf.int64
+    assert keras.ops.cast([1.5], int).dtype is tf.int64
+    assert keras.backend.standardize_dtype(complex) == "complex128"
+    # Numbers of Python stay weak, and counters of 32 bits are read.
+    assert keras.ops.add(tf.constant([1]), 2).dtype is tf.int32
+    optimizer.load_own_variables({"0": np.int32(7), "1": np.float32(0.25)})
+    assert (int(optimizer.iterations), float(optimizer.learning_rate)) == (7, 0.25)
+
+
 @pytest.mark.parametrize(
     "options", [{}, {"steps_per_execution": 3}, {"run_eagerly": True}, {"jit_compile": False}]
 )

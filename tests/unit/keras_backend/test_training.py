@@ -107,6 +107,15 @@ def test_bundles_serve_and_go_on_training(tmp_path: Path) -> None:
     np.testing.assert_allclose(loaded.serve(X[:4]), model.predict(X[:4], verbose=0), rtol=1e-5)
 
 
+def test_an_endpoint_needs_shapes() -> None:
+    archive = keras.export.ExportArchive()
+    doubled = tf.function(lambda x: x * 2)
+    with pytest.raises(ValueError, match="you must either provide a function that has been called"):
+        archive.add_endpoint("doubled", doubled)
+    doubled(tf.ones([2]))
+    assert archive.add_endpoint("doubled", doubled) is doubled
+
+
 def test_one_onnx_file(tmp_path: Path) -> None:
     model = classifier()
     model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
