@@ -187,6 +187,59 @@ static void multiply_in_place(const Multiplying *is, const Box *box, f32 *memory
   }
 }
 
+/* --- one row ----------------------------------------------------------------------------------- */
+
+enum { LANES = VECTOR_BYTES / sizeof(f32), STRETCH = 512, ROWS_AT_ONCE = 4 };
+
+INLINED vector_f32 vector_at(const f32 *from) {
+  vector_f32 read;
+  memcpy(&read, from, sizeof read);
+  return read;
+}
+
+/* Add rows of a matrix, ``step`` numbers apart, each times a number; ``sums`` is filled up to whole vectors. */
+INLINED void add_rows(const f32 *numbers, const f32 *rows, i64 step, i64 count, f32 *sums,
+                      i64 columns) {
+  for (i64 i = 0; i < columns; i += LANES) {
+    vector_f32 sum = vector_at(sums + i);
+    UNROLLED for (i64 row = 0; row < count; row++) {
+      const f32 *from = rows + row * step + i;
+      vector_f32 by = {0};
+      if (columns - i >= LANES)
+        by = vector_at(from);
+      else
+        memcpy(&by, from, (size_t)(columns - i) * sizeof(f32));
+      PREFETCH(from + ROWS_AT_ONCE * step);
+      sum = ADD_PRODUCT_f32(OF_ONE_f32(numbers[row]), by, sum);
+    }
+    memcpy(sums + i, &sum, sizeof sum);
+  }
+}
+
+/* The right matrix is read line by line, and a stretch of columns is summed up in the first cache. In each column
+   numbers are added in the order of a tile. */
+static void multiply_row_in_place(const Multiplying *is, const Box *box) {
+  const Matmul *does = is->does;
+  for (i64 column = box->column, count; column < box->last_column; column += count) {
+    f32 sums[STRETCH], totals[STRETCH];
+    count = smaller(STRETCH, box->last_column - column);
+    for (i64 i = 0; i < count; i++) totals[i] = is->bias ? is->bias[column + i] : 0;
+    for (i64 k = 0, last; k < does->inner; k = last) {
+      last = smaller(k + IN_A_ROW, does->inner);
+      memset(sums, 0, sizeof sums);
+      const f32 *rows = is->right + k * does->columns + column;
+      for (; k + ROWS_AT_ONCE <= last; k += ROWS_AT_ONCE, rows += ROWS_AT_ONCE * does->columns)
+        add_rows(is->left + k, rows, does->columns, ROWS_AT_ONCE, sums, count);
+      for (; k < last; k++, rows += does->columns)
+        add_rows(is->left + k, rows, does->columns, 1, sums, count);
+      INDEPENDENT for (i64 i = 0; i < count; i++) totals[i] = totals[i] + sums[i];
+    }
+    for (i64 i = 0; does->is_positive && i < count; i++)
+      if (totals[i] < 0) totals[i] = 0;
+    memcpy(is->to + column, totals, (size_t)count * sizeof(f32));
+  }
+}
+
 static int stays_in_place(const Matmul *does, i64 height) {
   return does->rows <= TILES_IN_PLACE * height && !does->left_is_turned &&
          !does->right_is_turned && !does->right_is_packed;
@@ -218,7 +271,9 @@ static void multiply_part(void *data, size_t index) {
   }
   for (i64 at = boxes * part / is->parts; at < boxes * (part + 1) / is->parts; at++) {
     const Box box = box_at(is, at);
-    if (stays_in_place(is->does, is->height))
+    if (is->does->rows == 1 && stays_in_place(is->does, is->height))
+      multiply_row_in_place(is, &box);
+    else if (stays_in_place(is->does, is->height))
       multiply_in_place(is, &box, memory);
     else
       multiply_box(is, &box,
@@ -244,13 +299,7 @@ static void add_part(void *data, size_t index) {
 
 /* --- few rows by those of one that is turned --------------------------------------------------- */
 
-enum { MANY = 4, LANES = VECTOR_BYTES / sizeof(f32) };
-
-INLINED vector_f32 vector_at(const f32 *from) {
-  vector_f32 read;
-  memcpy(&read, from, sizeof read);
-  return read;
-}
+enum { MANY = 4 };
 
 /* Of a row with MANY others. */
 static void multiply_rows(const f32 *x, const f32 *const *by, i64 count, f32 *to) {
@@ -335,6 +384,8 @@ static void cut(Multiplying *is) {
     is->columns = smaller(panels, along);
     is->rows = smaller(parts_of(does->rows, BLOCK_ROWS), parts_of(boxes, is->columns));
     is->columns = smaller(panels, larger(is->columns, parts_of(boxes, is->rows)));
+    if (does->rows == 1 && stays_in_place(does, height)) /* long lines of the right matrix */
+      is->columns = smaller(panels, larger(1, does->threads));
   }
   if (does->right_is_packed) return;
   const i64 widest = parts_of(panels, is->columns) * is->width;
