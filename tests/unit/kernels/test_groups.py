@@ -88,3 +88,23 @@ def test_more_sources_than_a_loop_has_are_several_programs():
     assert fused_nodes(together) > 1
     for a, b in zip(run(together, given), run(graph, given), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "ours"),
+    [
+        (((50, 60), (50, 60), ()), True),
+        (((50, 60), (60,), (50, 60)), True),
+        (((50, 1), (50, 60), (50, 60)), False),  # few conditions: ONNX Runtime's kernel is as quick
+        (((50, 60), (50, 1), (1, 60)), False),
+    ],
+)
+def test_a_selection_by_a_condition_for_each_element_is_a_program_of_its_own(shapes, ours, rng):
+    condition = rng.random(shapes[0]) < 0.5
+    x, y = (np.asarray(rng.normal(size=s), np.float32) for s in shapes[1:])
+    select = tf.function(lambda c, x, y: tf.where(c, x, y))
+    args = [tf.constant(a) for a in (condition, x, y)]
+    np.testing.assert_array_equal(select(*args), np.where(condition, x, y))
+    with tf.profile() as p:
+        select(*args)
+    assert [node.op for node in p.nodes] == ["Fused" if ours else "Where"]
