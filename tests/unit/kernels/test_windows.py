@@ -194,6 +194,13 @@ def test_a_filter_that_never_changes_is_left_to_onnx_runtime(rng):
     np.testing.assert_allclose(first, last, rtol=1e-5, atol=1e-5)
 
 
+def test_a_transposed_convolution_with_a_constant_filter_is_ours(rng):
+    x = rng.normal(size=(2, 5, 6, 4)).astype(np.float32)
+    f = tf.constant(rng.normal(size=(3, 3, 7, 4)).astype(np.float32))
+    used = both(lambda x: [tf.nn.conv2d_transpose(x, f, [2, 10, 12, 7], 2)], x)
+    assert f"{OURS}ConvInputGradient" in used and "ConvTranspose" not in used
+
+
 def test_groups_other_types_and_more_axes_are_left(rng):
     x = rng.normal(size=(1, 6, 6, 4)).astype(np.float32)
     grouped = rng.normal(size=(3, 3, 2, 4)).astype(np.float32)
