@@ -132,6 +132,8 @@ def diag(
     if band.length == 0:
         batch = given[: -2 if banded else -1]
         return ox.Expand(padding, int64_constant([*batch, rows, columns]))
+    if low == high == 0 and rows == columns:  # each number is the only one of its row
+        return ox.Where(band.inside, ox.Unsqueeze(x, int64_constant([-1])), padding)
     return ox.Where(band.inside, _from_band(x, band, banded), padding)
 
 
