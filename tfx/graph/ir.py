@@ -57,6 +57,8 @@ ATTENTION = "FlashAttention"
 ATTENTION_GRADIENT = "FlashAttentionGradient"
 # A product of two matrices, and a bias.
 PRODUCT = "Product"
+# Routines on square matrices, which the attribute ``operation`` numbers: a part of programs.
+MATRIX_ROUTINE = "MatrixRoutine"
 # Operators of images with the channels last, each with the attribute ``window``.
 CHANNELS_LAST_CONV = "ChannelsLastConv"
 CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
@@ -80,6 +82,7 @@ KERNEL_OPERATORS = frozenset(
         ATTENTION,
         ATTENTION_GRADIENT,
         PRODUCT,
+        MATRIX_ROUTINE,
         CHANNELS_LAST_CONV,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,
         CHANNELS_LAST_CONV_FILTER_GRADIENT,
@@ -250,6 +253,8 @@ class Graph:
             tensors). What differentiates a call of it need not look inside.
         routine: For a graph of this library: computes the same from eager tensors by a library of
             Python's, which plans of the CPU use where it is called outside of branches and loops.
+        kernel: For a graph of this library: the number of the fused kernels' routine on matrices
+            that computes its first result; those behind it have the following ones.
         library: Whether it is a part of this library, of which people want to see the name only.
         fuses: Whether plans of it use the fused kernels; None: where that is quicker.
     """
@@ -258,6 +263,7 @@ class Graph:
     fuses: bool | None = None
     slopes: Sequence[Callable[..., Any] | None] = ()
     routine: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    kernel: int | None = None
 
     def __init__(self, name: str, parent: Graph | None = None) -> None:
         self.name = name

@@ -72,6 +72,7 @@ class Rewriter:
             made = self.run(graph)
             # It computes what it did, so what is known of that still holds.
             made.library, made.slopes = graph.library, graph.slopes
+            made.routine, made.kernel = graph.routine, graph.kernel
             known = self._callees[id(graph)] = graph, made
         return known[1]
 

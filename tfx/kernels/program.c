@@ -248,7 +248,18 @@ typedef struct {
   int left, right, transposes, output;
 } Product;
 
-enum { ELEMENTS, REDUCES, MULTIPLIES, TAKES, VIEWS, PLACES, JOINS, KINDS };
+/* Cholesky's factor; solutions with a triangle, or with any matrix; and decompositions, of which one result
+   is asked for: with exchanged rows, of a symmetric matrix, by singular values, by reflections. */
+enum { CHOLESKY, LOWER_SOLVE, UPPER_SOLVE, SOLVE, LU_FACTORS, LU_ORDER, LU_SIGN, EIGEN_VALUES };
+enum { EIGEN_VECTORS = EIGEN_VALUES + 1, SINGULAR_SCALED, SINGULAR_VALUES, SINGULAR_VECTORS };
+enum { REDUCED_Q = SINGULAR_VECTORS + 1, REDUCED_R, FULL_Q, FULL_R };
+
+/* On matrices; ``right`` is the matrix again where there are no right-hand sides. */
+typedef struct {
+  int operation, matrix, right, output;
+} Routine;
+
+enum { ELEMENTS, REDUCES, MULTIPLIES, TAKES, VIEWS, PLACES, JOINS, ELIMINATES, KINDS };
 
 /* A row of a tensor, by an index; a part of a whole one, which may be turned around; the other way, a
    tensor in its place in a whole one that is filled with a number; or several, joined along an axis.
@@ -270,6 +281,7 @@ typedef struct {
   int kind; /* what follows is of the first one, but for what the others are called after */
   Reduction reduction;
   Product product;
+  Routine routine;
   Copies *copies; /* NULL for other kinds */
   int rank, units;
   int divides; /* whether a step divides integers */
@@ -502,6 +514,22 @@ SELDOM static void read_product(Reader *reader, const Program *program, Product 
           "a product changes the type");
 }
 
+SELDOM static void read_routine(Reader *reader, const Program *program, Routine *reads, Made *made) {
+  reads->operation = (int)next(reader, CHOLESKY, FULL_R, "a routine is not known");
+  read_tensor(reader, program, &reads->matrix, made);
+  read_tensor(reader, program, &reads->right, made);
+  read_result(reader, program, &reads->output, made);
+  require_there(reader, program, made, reads->matrix);
+  require_there(reader, program, made, reads->right);
+  int type = program->types[reads->matrix];
+  int result = program->types[program->input_count + (size_t)reads->output];
+  require(reader, type == TYPE_f32 || type == TYPE_f64, "a routine is not known for its type");
+  require(reader,
+          type == program->types[reads->right] &&
+              result == (reads->operation == LU_ORDER ? TYPE_i64 : type),
+          "a routine changes the type");
+}
+
 /* Sizes and strides with which no sum of products overflows. */
 enum { LONGEST_AXIS = 1 << 29 };
 
@@ -567,6 +595,10 @@ SELDOM static void read_box(Reader *reader, const Program *program, Box *box, Ma
   }
   if (box->kind == MULTIPLIES) {
     read_product(reader, program, &box->product, made);
+    return;
+  }
+  if (box->kind == ELIMINATES) {
+    read_routine(reader, program, &box->routine, made);
     return;
   }
   if (box->kind != ELEMENTS) {
@@ -942,9 +974,18 @@ static const Tensor *tensor_at(const Program *program, const Tensor *inputs, con
   return number < program->input_count ? &inputs[number] : &made[number - program->input_count];
 }
 
+enum { ALIGNMENT = 64 };
+
+static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
+
+static char *aligned_at(char *memory) {
+  return memory + (aligned((size_t)(uintptr_t)memory) - (size_t)(uintptr_t)memory);
+}
+
 #include "products.inc"
 #include "reductions.inc"
 #include "copies.inc"
+#include "matrices.inc"
 
 /* A loop with the addresses of its tensors. */
 typedef struct {
@@ -955,6 +996,7 @@ typedef struct {
   Reducing reducing; /* of a box that reduces, which has nothing of the above */
   Multiplying multiplying;
   Copying copying;
+  Eliminating eliminating;
 } Prepared;
 
 /* Sizes of the box, its results made, and how each source stands in it. The arrays of ``prepared`` are
@@ -974,6 +1016,9 @@ static int prepare_box(const Program *program, const Box *box, const Tensor *inp
   if (box->kind == MULTIPLIES)
     return prepare_product(program, &box->product, inputs, outputs, host,
                            &prepared->multiplying, problem, size);
+  if (box->kind == ELIMINATES)
+    return prepare_elimination(program, &box->routine, inputs, outputs, host,
+                               &prepared->eliminating, problem, size);
   if (box->kind != ELEMENTS)
     return prepare_copy(program, box->copies, inputs, outputs, host, &prepared->copying,
                         problem, size);
@@ -1038,6 +1083,8 @@ static int run_prepared(Prepared *prepared, const Host *host, char *problem, siz
     run_product(&prepared->multiplying);
     return 0;
   }
+  if (work->box->kind == ELIMINATES)
+    return run_elimination(&prepared->eliminating, host, problem, size);
   if (work->box->kind != ELEMENTS) return run_copy(&prepared->copying, problem, size);
   if (work->total == 0) return 0;
   for (size_t i = 0; i < work->box->source_count; i++) {
@@ -1054,14 +1101,6 @@ static int run_prepared(Prepared *prepared, const Host *host, char *problem, siz
   if (!work->failed) return 0;
   snprintf(problem, size, "an integer is divided by 0");
   return -1;
-}
-
-enum { ALIGNMENT = 64 };
-
-static size_t aligned(size_t bytes) { return (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT; }
-
-static char *aligned_at(char *memory) {
-  return memory + (aligned((size_t)(uintptr_t)memory) - (size_t)(uintptr_t)memory);
 }
 
 /* Memory that is taken piece by piece, and given back as a whole. */

@@ -27,6 +27,8 @@
        tensor, axes of the result, their sizes, begin, axes, their sizes, their strides, fill, output
      or 6, and
        axis, count, tensors, output
+     or 7, and
+       operation, matrix, right-hand sides, output
 
    A loop goes over a box of elements, whose sizes are those of its sources broadcast to one another.
    It takes a tile of 512 elements after the other through all of its steps, so what stands between
@@ -46,6 +48,13 @@
    to such a part of a larger one, filled with the bits of a number elsewhere; and tensors that are joined
    along an axis.
 
+   The last kind computes with matrices, which are the last two axes of a tensor: 0 Cholesky's factor,
+   solutions with a lower 1 or upper triangle 2, or with any matrix 3, a decomposition with exchanged rows 4,
+   the numbers of these 5, and the sign of their order 6; the values 7 and vectors 8 of a symmetric matrix, the
+   left vectors times singular values 9 of one that is not wide, these 10 and the right vectors 11; an orthogonal
+   matrix 12 and an upper triangle 13, both of as many columns or rows as the shorter side has, and of as many as
+   there are rows 14, 15. Without right-hand sides the matrix stands again.
+
    An operand is ``kind * 65536 + number``: a register, which begins with a unit of 2 KiB; a source of
    the loop; a constant; and, where a step writes, a result of the loop. */
 
@@ -55,7 +64,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { PROGRAM_FORMAT = 7 };
+enum { PROGRAM_FORMAT = 8 };
 enum { TILE = 512, UNIT_BYTES = 2048, MAX_UNITS = 48, MAX_RANK = 8 };
 enum { MAX_GIVEN = 1024, MAX_MADE = 8192, MAX_TENSORS = MAX_GIVEN + MAX_MADE };
 /* MAX_STREAMS: of the sources of a loop, and of its results. */

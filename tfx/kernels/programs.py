@@ -6,13 +6,14 @@ chooses registers for what stands between steps, and writes the list of numbers.
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
-FORMAT = 7
+FORMAT = 8
 MAX_UNITS = 48
 MAX_GIVEN = 1024
 MAX_TEMPORARIES = 7168
@@ -192,8 +193,61 @@ class Join:
     output: int
 
 
+class MatrixOperation(enum.IntEnum):
+    """A routine on matrices: their Cholesky factor, solutions of systems, decompositions.
+
+    The results of a decomposition have a number each. With exchanged rows: both triangles in one
+    matrix, the numbers of the rows, the sign of their order. Of a symmetric matrix: eigenvalues and
+    vectors. By singular values: the left vectors times these, the values, the right vectors.
+    """
+
+    CHOLESKY = 0
+    LOWER_SOLVE = 1
+    UPPER_SOLVE = 2
+    SOLVE = 3
+    LU_FACTORS = 4
+    LU_ORDER = 5
+    LU_SIGN = 6
+    EIGEN_VALUES = 7
+    EIGEN_VECTORS = 8
+    SINGULAR_SCALED = 9
+    SINGULAR_VALUES = 10
+    SINGULAR_VECTORS = 11
+    REDUCED_Q = 12
+    REDUCED_R = 13
+    FULL_Q = 14
+    FULL_R = 15
+
+    @property
+    def has_right_sides(self) -> bool:
+        """Whether it is given right-hand sides, too."""
+        return MatrixOperation.LOWER_SOLVE <= self <= MatrixOperation.SOLVE
+
+    @property
+    def rotates(self) -> bool:
+        """Whether it goes through a matrix again and again."""
+        return MatrixOperation.EIGEN_VALUES <= self <= MatrixOperation.SINGULAR_VECTORS
+
+
+@dataclass(frozen=True, slots=True)
+class Elimination:
+    """A routine on the matrices in the last two axes of a tensor.
+
+    Attributes:
+        operation: Which one.
+        matrix: The number of an input, or of an output behind all inputs.
+        right: Likewise, of right-hand sides; the matrix again where there are none.
+        output: The output that it writes.
+    """
+
+    operation: MatrixOperation
+    matrix: int
+    right: int
+    output: int
+
+
 # What reads tensors as a whole, and is no loop over the elements of one shape.
-Whole: TypeAlias = Reduction | Product | Row | View | Place | Join
+Whole: TypeAlias = Reduction | Product | Row | View | Place | Join | Elimination
 
 
 def bits(number: np.ndarray[Any, Any]) -> int:
@@ -257,6 +311,8 @@ def _encode_whole(box: Whole) -> list[int]:
             return [5, box.tensor, *_part(box), box.fill, box.output]
         case Join():
             return [6, box.axis, len(box.tensors), *box.tensors, box.output]
+        case Elimination():
+            return [7, int(box.operation), box.matrix, box.right, box.output]
 
 
 def _part(box: View | Place) -> list[int]:

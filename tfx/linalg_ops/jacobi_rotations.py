@@ -14,6 +14,7 @@ from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.kernels.programs import MatrixOperation
 from tfx.linalg_ops import lapack
 from tfx.linalg_ops.row_loops import count
 from tfx.ops.common.arguments import cast_to, scalar_like
@@ -214,5 +215,9 @@ def _in_order(values: Tensor, *columns: Tensor, largest: bool) -> list[Tensor]:
     return made
 
 
-symmetric = Composite(_symmetric, "eigh", routine=lapack.eigh)
-singular = Composite(_singular, "svd", routine=lapack.svd)
+symmetric = Composite(
+    _symmetric, "eigh", routine=lapack.eigh, kernel=lambda: MatrixOperation.EIGEN_VALUES
+)
+singular = Composite(
+    _singular, "svd", routine=lapack.svd, kernel=lambda: MatrixOperation.SINGULAR_SCALED
+)

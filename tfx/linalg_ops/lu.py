@@ -14,6 +14,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.kernels.programs import MatrixOperation
 from tfx.linalg_ops import lapack
 from tfx.linalg_ops.complex_determinant import determinant, phase_and_size
 from tfx.linalg_ops.complex_matrices import embedded
@@ -165,7 +166,9 @@ def _eliminate(a: Tensor) -> Sequence[Tensor]:
     return loop(size, body, a, order, one)
 
 
-_elimination = Composite(_eliminate, "lu", routine=lapack.lu)
+_elimination = Composite(
+    _eliminate, "lu", routine=lapack.lu, kernel=lambda: MatrixOperation.LU_FACTORS
+)
 
 
 def lu_reconstruct(

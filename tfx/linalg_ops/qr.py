@@ -11,6 +11,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.kernels.programs import MatrixOperation
 from tfx.linalg_ops import lapack
 from tfx.linalg_ops.row_loops import (
     column,
@@ -162,7 +163,12 @@ def _reflect(a: Tensor, *, full: bool) -> Sequence[Tensor]:
     )
 
 
-_reflection = Composite(_reflect, "qr", routine=lapack.qr)
+_reflection = Composite(
+    _reflect,
+    "qr",
+    routine=lapack.qr,
+    kernel=lambda full: MatrixOperation.FULL_Q if full else MatrixOperation.REDUCED_Q,
+)
 
 
 def lstsq(

@@ -73,7 +73,8 @@ def run(
         flat = [
             reshape_to(cast_to(x, wide), concat_shape(batch, shape_vector(x, -2))) for x in inputs
         ]
-        found = composite(*flat, **options)
+        (count, *_) = flat[0].shape.symbolic or (None,)
+        found = composite(*flat, shapes=[(count, *size) for size in sizes], **options)
         return [
             _batched(cast_to(y, kind) if y.dtype is wide else y, lead, inputs[0], size)
             for y, size in zip(found, sizes, strict=True)

@@ -17,6 +17,7 @@ from tfx.framework.context import executing_eagerly, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.kernels.programs import MatrixOperation
 from tfx.linalg_ops import lapack
 from tfx.linalg_ops.complex_matrices import columns, embedded, of_columns
 from tfx.ops.array.creation import eye
@@ -136,7 +137,7 @@ def _found(a: Tensor, b: Tensor) -> Tensor:
     batch = product(shape_vector(a, 0, -2))
     flat = reshape_to(a, concat_shape(batch, shape_vector(a, -2)))
     right = reshape_to(b, concat_shape(batch, shape_vector(b, -2)))
-    x, singular = _eliminated(flat, right)
+    x, singular = _eliminated(flat, right, shapes=[right.shape.symbolic, ()])
     if executing_eagerly() and bool(singular):
         raise InvalidArgumentError("Input matrix is not invertible.", op="MatrixSolve")
     return reshape_to(x, shape_vector(b))
@@ -202,4 +203,6 @@ def _with_pivot(m: Tensor, rows: Tensor, j: Tensor) -> Tensor:
     return ox.GatherElements(m, order, axis=1)
 
 
-_eliminated = Composite(_elimination, "matrix_solve", routine=lapack.solve)
+_eliminated = Composite(
+    _elimination, "matrix_solve", routine=lapack.solve, kernel=lambda: MatrixOperation.SOLVE
+)

@@ -14,6 +14,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.kernels.programs import MatrixOperation
 from tfx.linalg_ops import lapack
 from tfx.linalg_ops.complex_matrices import columns, embedded, of_columns, of_embedded
 from tfx.linalg_ops.row_loops import (
@@ -228,7 +229,12 @@ def _substitute(a: Tensor, b: Tensor, *, lower: bool) -> Sequence[Tensor]:
     return loop(size, body, ox.Expand(zero, ox.Shape(b)))
 
 
-_substitution = Composite(_substitute, "triangular_solve", routine=lapack.triangular_solve)
+_substitution = Composite(
+    _substitute,
+    "triangular_solve",
+    routine=lapack.triangular_solve,
+    kernel=lambda lower: MatrixOperation.LOWER_SOLVE if lower else MatrixOperation.UPPER_SOLVE,
+)
 
 
 def cholesky(input: Any, name: str | None = None) -> Tensor:
@@ -308,7 +314,9 @@ def _factor(a: Tensor) -> Sequence[Tensor]:
     return loop(size, body, ox.Expand(scalar_like(0, a), ox.Shape(a)))
 
 
-_factoring = Composite(_factor, "cholesky", routine=lapack.cholesky)
+_factoring = Composite(
+    _factor, "cholesky", routine=lapack.cholesky, kernel=lambda: MatrixOperation.CHOLESKY
+)
 
 
 def cholesky_solve(chol: Any, rhs: Any, name: str | None = None) -> Tensor:

@@ -165,6 +165,18 @@ static size_t make_program(i64 *types, const i64 *matrix) {
       for (int i = 0; i < 6; i++) words[at++] = reduction[i];
       continue;
     }
+    if (known && below(type == TYPE_f32 || type == TYPE_f64 ? 4 : 50) == 0) {
+      i64 right = tensor_of(type, types, inputs, box, order);
+      i64 routine[] = {7, below(16), tensor, right, makes};
+      for (int i = 0; i < 5; i++) words[at++] = routine[i];
+      continue;
+    }
+    if (type == TYPE_i64 && below(6) == 0) { /* the order of a decomposition */
+      i64 matrix = tensor_of(below(2) ? TYPE_f32 : TYPE_f64, types, inputs, box, order);
+      i64 routine[] = {7, LU_ORDER, matrix, matrix, makes};
+      for (int i = 0; i < 5; i++) words[at++] = routine[i];
+      continue;
+    }
     if (known && below((type == TYPE_f32 || type == TYPE_f64) ? 2 : 50) == 0) {
       i64 right = tensor_of(type, types, inputs, box, order);
       i64 product[] = {2, tensor, right, below(4), makes};

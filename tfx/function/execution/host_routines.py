@@ -2,16 +2,21 @@
 
 A decomposition of a matrix is a long loop of small operators in ONNX, and one call of LAPACK. The
 call becomes a step of the plan; within branches and loops it stays what it is, as a step there
-would have Python drive them. Matrices that are known to be small stay, too: a step costs more.
+would have Python drive them. Matrices that are known to be small stay, too: a step costs more, and
+the fused kernels have routines for some, which are as quick up to a hundred rows.
 """
 
 from __future__ import annotations
 
 from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node
 from tfx.graph.passes.inline_calls import expand_calls
+from tfx.graph.passes.kernel_operators.matrices import matrix_operation
+from tfx.kernels.library import usable_library
 
 # Rows and columns up to which a loop in the graph takes less time than another step of the plan.
 _SMALL = 3
+# Likewise where the fused kernels have a routine: rotations take many sweeps.
+_SMALL_FOR_KERNELS, _SMALL_FOR_ROTATIONS = 128, 24
 
 
 def with_host_routines(graph: Graph, device: str) -> Graph:
@@ -21,34 +26,45 @@ def with_host_routines(graph: Graph, device: str) -> Graph:
         graph: What is about to be compiled; it stays as it is.
         device: Canonical name of the device of nodes that name none.
     """
-    known: dict[int, bool] = {}
-    if not any(_wanted(node, device) or _holds(node, device, known) for node in graph.nodes):
+    steps = _Steps(has_kernels=usable_library(graph.fuses) is not None)
+    if not any(steps.wants(node, device) or steps.are_in(node, device) for node in graph.nodes):
         return graph
-    flat = expand_calls(graph, lambda call: _holds(call, device, known))
-    flat.nodes = [_step(node) if _wanted(node, device) else node for node in flat.nodes]
+    flat = expand_calls(graph, lambda call: steps.are_in(call, device))
+    flat.nodes = [_step(node) if steps.wants(node, device) else node for node in flat.nodes]
     return flat
 
 
-def _wanted(node: Node, device: str) -> bool:
-    if node.op != CALL or node.attrs["graph"].routine is None:
-        return False
-    matrix = node.inputs[0]
-    shape = None if matrix is None else matrix.shape
-    small = shape is not None and all(isinstance(d, int) and d <= _SMALL for d in shape[1:])
-    return not small and (node.device or device).startswith("CPU")
+class _Steps:
+    """Which calls become steps."""
 
+    def __init__(self, *, has_kernels: bool) -> None:
+        self._has_kernels = has_kernels
+        self._known: dict[int, bool] = {}
 
-def _holds(node: Node, device: str, known: dict[int, bool]) -> bool:
-    """True if a call's own graph, or one that it calls, has such a call."""
-    if node.op != CALL or node.attrs["graph"].routine is not None:
-        return False
-    callee: Graph = node.attrs["graph"]
-    found = known.get(id(callee))
-    if found is None:
-        where = node.device or device
-        found = any(_wanted(n, where) or _holds(n, where, known) for n in callee.nodes)
-        known[id(callee)] = found
-    return found
+    def wants(self, node: Node, device: str) -> bool:
+        """True if a node is such a call."""
+        if node.op != CALL or node.attrs["graph"].routine is None:
+            return False
+        operation = matrix_operation(node) if self._has_kernels else None
+        most = _SMALL
+        if operation is not None:
+            most = _SMALL_FOR_ROTATIONS if operation.rotates else _SMALL_FOR_KERNELS
+        matrix = node.inputs[0]
+        shape = None if matrix is None else matrix.shape
+        small = shape is not None and all(isinstance(d, int) and d <= most for d in shape[1:])
+        return not small and (node.device or device).startswith("CPU")
+
+    def are_in(self, node: Node, device: str) -> bool:
+        """True if a call's own graph, or one that it calls, has such a call."""
+        if node.op != CALL or node.attrs["graph"].routine is not None:
+            return False
+        callee: Graph = node.attrs["graph"]
+        found = self._known.get(id(callee))
+        if found is None:
+            where = node.device or device
+            found = any(self.wants(n, where) or self.are_in(n, where) for n in callee.nodes)
+            self._known[id(callee)] = found
+        return found
 
 
 def _step(node: Node) -> Node:

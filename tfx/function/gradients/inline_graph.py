@@ -68,10 +68,14 @@ def inline_nodes(
 def _stays_whole(call: Node) -> bool:
     """True if a call stays one: nothing in it can be differentiated, or its rule is for the whole.
 
-    A random operation is such a part of this library: its inputs are integers.
+    A random operation is such a part of this library: its inputs are integers. What is computed by
+    a routine, not by its nodes, is known as a call; a gradient of its own stands around it, and
+    further derivatives are those of the called graph.
     """
     callee: Graph = call.attrs["graph"]
     if call.tag is Mark.ARRAY_WRITE or isinstance(call.tag, LstmGradient) or callee.slopes:
+        return True
+    if callee.routine is not None or callee.kernel is not None:
         return True
     return callee.library and not any(v and from_onnx(v.dtype).has_gradients for v in call.inputs)
 

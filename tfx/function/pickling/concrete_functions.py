@@ -209,6 +209,7 @@ class _Writer:
                 [self._node(n) for n in graph.nodes],
                 [self.value_number(v) for v in graph.outputs],
                 graph.fuses,
+                graph.kernel,
             )
         return number
 
@@ -263,15 +264,16 @@ class _Reader:
         graph = self._graphs.get(number)
         if graph is None:
             row = self._rows[number]
-            name, parent, library, names, inputs, constants, nodes, outputs, *fuses = row
+            name, parent, library, names, inputs, constants, nodes, outputs, *more = row
             graph = Graph(name, None if parent is None else self._graphs[parent])
             self._graphs[number] = graph
             if names is not None:
                 graph._names = names
             if library:
                 graph.library = True
-            if fuses:  # what was pickled before there were fused plans does not say
-                (graph.fuses,) = fuses
+            # What was pickled before there were fused plans, or these kernels, does not say.
+            for attribute, given in zip(("fuses", "kernel"), more, strict=False):
+                setattr(graph, attribute, given)
             graph.inputs = [self.values[i] for i in inputs]
             graph.constants = [self.values[i] for i in constants]
             graph.outputs = [self.values[i] for i in outputs]

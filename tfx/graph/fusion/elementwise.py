@@ -36,6 +36,7 @@ from tfx.graph.ir import (
     FUSED,
     HOST,
     KERNEL_OPERATORS,
+    MATRIX_ROUTINE,
     Graph,
     Node,
     Value,
@@ -44,6 +45,8 @@ from tfx.graph.ir import (
 from tfx.graph.makers import Makers, grow_constants, is_constant
 from tfx.graph.passes.dead_code import used_values
 from tfx.graph.passes.inline_calls import expand_all_calls
+from tfx.graph.replacement_builder import ReplacementBuilder
+from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.traits import traits
 from tfx.kernels import programs
 from tfx.kernels.library import Instruction
@@ -79,6 +82,16 @@ _SLOWER = {
 _SELECTION = 0.0003
 
 
+class _Tensors(Rewriter):
+    """Gives routines on matrices tensors, where a constant of one number would become a part."""
+
+    def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
+        if node.op == MATRIX_ROUTINE:
+            write = ReplacementBuilder(out, node)
+            inputs = tuple([write.Identity(x) if x and is_number(x) else x for x in inputs])
+        super().rewrite(node, inputs, out)
+
+
 class _NotWorthwhileError(Exception):
     """The operators one by one are as fast."""
 
@@ -107,6 +120,8 @@ def fused_plan(
         constant: ``id`` of inputs that will be initializers.
     """
     whole = expand_all_calls(graph)  # as ONNX Runtime does at once
+    if any(node.op == MATRIX_ROUTINE for node in whole.all_nodes()):
+        whole = _Tensors().run(whole)
     return fuse_elementwise(whole, instructions, constant)
 
 
@@ -298,6 +313,9 @@ class _Fuser:
         return kept <= _bytes(result)
 
     def _is_element_wise(self, node: Node, frozen: bool) -> bool:
+        if node.op == MATRIX_ROUTINE:  # which nothing else computes
+            learn(node, self._symbols)
+            return True
         if not is_written(node, self._instructions):
             if node.op in ("Gemm", "Conv"):
                 self._in_products.add(id(node.outputs[0]))
@@ -367,7 +385,7 @@ class _Fuser:
 
     def _is_alone(self, nodes: Sequence[Node]) -> bool:
         """True of one node that gains nothing as a program of its own."""
-        return len(nodes) == 1 and not self._is_selection(nodes[0])
+        return len(nodes) == 1 and not _has_routine(nodes) and not self._is_selection(nodes[0])
 
     def _is_selection(self, node: Node) -> bool:
         """True if each element has a condition, and one of its values."""
@@ -452,7 +470,8 @@ class _Fuser:
                 outputs.append(value)
         needed = {id(v): v for node in nodes for v in operands(node) if id(v) not in loops}
         inputs = [value for value in needed.values() if not is_number(value)]
-        if not inputs or self._saved(nodes) <= _cost(len(inputs), len(outputs)):
+        gains = inputs and self._saved(nodes) > _cost(len(inputs), len(outputs))
+        if not gains and not _has_routine(nodes):
             raise _NotWorthwhileError
         words = write_program(nodes, inputs, outputs, self._symbols, self._instructions)
         first = nodes[0]
@@ -466,6 +485,10 @@ class _Fuser:
             first.device,
             MadeOf(tuple(nodes)),
         )
+
+
+def _has_routine(nodes: Sequence[Node]) -> bool:
+    return any(node.op == MATRIX_ROUTINE for node in nodes)
 
 
 def _cost(inputs: int, outputs: int) -> float:

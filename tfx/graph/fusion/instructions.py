@@ -14,9 +14,9 @@ import numpy as np
 
 from tfx.graph.fusion.copies import copied, is_copy, is_small_reshape, learn_copy
 from tfx.graph.fusion.symbols import Shape, Symbols
-from tfx.graph.ir import Node, Value
+from tfx.graph.ir import MATRIX_ROUTINE, Node, Value
 from tfx.kernels.library import Instruction
-from tfx.kernels.programs import MAX_RANK
+from tfx.kernels.programs import MAX_RANK, MatrixOperation
 
 _BOOL = 9
 _FLOATS = (1, 11)
@@ -327,17 +327,49 @@ def _static(value: Value) -> tuple[int, ...] | None:
 
 def is_loop_of_its_own(node: Node) -> bool:
     """True if what is written of a node is no step on elements."""
-    return node.op in _REDUCTIONS or node.op in ("MatMul", "Gemm") or is_copy(node)
+    if node.op in _REDUCTIONS or node.op in ("MatMul", "Gemm") or node.op == MATRIX_ROUTINE:
+        return True
+    return is_copy(node)
 
 
 def learn(node: Node, symbols: Symbols) -> Shape | None:
     """The shape of the result of a node that ``is_written``, from now on; None: it is not known."""
+    if node.op == MATRIX_ROUTINE:
+        return _learn_routine(node, symbols)
     reduction, product = reduction_of(node), product_of(node)
     if reduction is not None:
         return symbols.learn_reduced(node, *reduction[1:])
     if product is not None:
         return symbols.learn_product(node, *product)
     return learn_copy(node, symbols) if is_copy(node) else symbols.learn(node)
+
+
+def _learn_routine(node: Node, symbols: Symbols) -> Shape | None:
+    operation = MatrixOperation(node.attrs["operation"])
+    shape = symbols.shape(operands(node)[-1])
+    if shape is None:
+        return None
+    (*batch, rows, columns) = shape
+    match operation:
+        case MatrixOperation.LU_ORDER | MatrixOperation.EIGEN_VALUES:
+            last: Shape = (rows,)
+        case MatrixOperation.LU_SIGN:
+            last = ()
+        case MatrixOperation.SINGULAR_VALUES:
+            last = (columns,)
+        case MatrixOperation.SINGULAR_VECTORS:
+            last = columns, columns
+        case MatrixOperation.FULL_Q:
+            last = rows, rows
+        case MatrixOperation.REDUCED_Q | MatrixOperation.REDUCED_R:
+            if not isinstance(rows, int) or not isinstance(columns, int):
+                return None  # which one is shorter is not known
+            least = min(rows, columns)
+            is_triangle = operation is MatrixOperation.REDUCED_R
+            last = (least, columns) if is_triangle else (rows, least)
+        case _:
+            last = rows, columns
+    return symbols.learnt(node, (*batch, *last))
 
 
 class _Checker:
@@ -369,6 +401,8 @@ def is_written(
         return reduction_of(node) is not None
     if node.op in ("MatMul", "Gemm"):
         return product_of(node) is not None
+    if node.op == MATRIX_ROUTINE:
+        return True
     if is_copy(node) if in_loop else is_small_reshape(node):
         return True
     write = _WRITERS.get(node.op)

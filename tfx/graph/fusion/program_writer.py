@@ -17,7 +17,7 @@ from tfx.graph.fusion.instructions import (
     write,
 )
 from tfx.graph.fusion.symbols import Shape, Symbols, stretched
-from tfx.graph.ir import Node, Value
+from tfx.graph.ir import MATRIX_ROUTINE, Node, Value
 from tfx.kernels import programs
 from tfx.kernels.library import Instruction
 
@@ -115,6 +115,9 @@ class _Writer:
             return self._box(nodes)
         tensors = [self._tensors[id(value)] for value in operands(nodes[0])]
         output = self._outputs[id(nodes[0].outputs[0])]
+        if nodes[0].op == MATRIX_ROUTINE:
+            routine = programs.MatrixOperation(nodes[0].attrs["operation"])
+            return programs.Elimination(routine, tensors[0], tensors[-1], output)
         if is_copy(nodes[0]):
             return write_copy(nodes[0], tensors, output)
         product, reduction = product_of(nodes[0]), reduction_of(nodes[0])

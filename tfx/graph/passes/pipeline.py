@@ -26,6 +26,7 @@ from tfx.graph.passes.kernel_operators.attention import use_attention_kernels
 from tfx.graph.passes.kernel_operators.channels_last import use_channels_last_kernels
 from tfx.graph.passes.kernel_operators.convolution_ends import end_convolutions
 from tfx.graph.passes.kernel_operators.lstm import use_lstm_kernels
+from tfx.graph.passes.kernel_operators.matrices import use_matrix_kernels
 from tfx.graph.passes.kernel_operators.products import use_product_kernels
 from tfx.graph.passes.kernel_operators.softmax import use_softmax_kernels
 from tfx.graph.passes.kernel_operators.sums import use_sum_kernels
@@ -160,6 +161,7 @@ PREPARE = Pipeline(
             "lstm kernels",
             lambda g, o: use_lstm_kernels(g, own_kernels=o.own_kernels and o.half is None),
         ),
+        Pass("matrix kernels", lambda g, o: use_matrix_kernels(g) if o.own_kernels else g),
         Pass(
             "calls",
             lambda g, _: limit_call_depth(g),

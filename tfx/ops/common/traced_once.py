@@ -29,6 +29,7 @@ from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.pipeline import prepare, tune_for_cpu
 from tfx.graph.serialization.serialize import to_model
 from tfx.kernels.library import give_up, usable_library
+from tfx.kernels.programs import MatrixOperation
 from tfx.ops.common.arguments import unbroadcast
 from tfx.runtime.session import Session
 from tfx.runtime.threads import thread_count
@@ -52,6 +53,8 @@ class Composite:
             through it eagerly.
         routine: The same on the CPU by a library of Python's: used eagerly, and in plans outside of
             branches and loops. What is saved never has it.
+        kernel: Given the options, which routine of the fused kernels computes the first result;
+            those behind it have the following ones.
     """
 
     def __init__(
@@ -60,10 +63,12 @@ class Composite:
         name: str | None = None,
         slopes: Sequence[Slope] = (),
         routine: HostRoutine | None = None,
+        kernel: Callable[..., MatrixOperation] | None = None,
     ) -> None:
         self._body = body
         self._slopes = slopes
         self._routine = routine
+        self._kernel = kernel
         self._name = name or body.__name__.strip("_")
         self._graphs: dict[Any, ir.Graph] = {}
         self._sessions: dict[Any, Session] = {}
@@ -101,6 +106,8 @@ class Composite:
         traced.graph.slopes = self._slopes
         if self._routine is not None:
             traced.graph.routine = lambda given: self(*given, **options)
+        if self._kernel is not None:
+            traced.graph.kernel = self._kernel(**options)
         with using(graph=traced, tapes=(), scope="", device=None):
             arguments = [
                 traced.add_argument(f"x{i}", x.dtype.onnx, _of_rank(x.shape.rank))
