@@ -36,6 +36,7 @@ from tfx.graph.passes.quick_kernels import choose_quick_kernels
 from tfx.graph.passes.remove_copies import remove_copies
 from tfx.graph.passes.sink_expands import sink_expands
 from tfx.graph.passes.sink_transposes import sink_transposes
+from tfx.graph.passes.specialize_calls import specialize_calls
 from tfx.graph.summary import PassEffect, count_nodes
 from tfx.graph.verify import ENABLED, verify
 from tfx.runtime.values import RawValue
@@ -161,6 +162,7 @@ PREPARE = Pipeline(
             "lstm kernels",
             lambda g, o: use_lstm_kernels(g, own_kernels=o.own_kernels and o.half is None),
         ),
+        Pass("composites", lambda g, o: specialize_calls(g) if o.own_kernels else g),
         Pass("matrix kernels", lambda g, o: use_matrix_kernels(g) if o.own_kernels else g),
         Pass(
             "calls",
