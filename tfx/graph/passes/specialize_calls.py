@@ -1,20 +1,23 @@
 """Parts of this library as each call of them knows their sizes: for CPU plans alone.
 
 A random operation, or another composite, is traced once for all shapes. A call of it with a
-constant shape leads to the same nodes with that constant in place of an input, and the sizes that
-follow: what fuses, and what runs a loop as one program, asks for these. Calls alike share a graph.
+constant shape, or with tensors of known sizes, leads to the same nodes with that constant in place
+of an input, and the sizes that follow: what fuses, and what runs a loop as one program, asks for
+these. Calls alike share a graph.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Hashable
+from typing import Any
 
 from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
-from tfx.graph.copy_body import Lookup, copy_node
-from tfx.graph.infer import infer
-from tfx.graph.ir import CALL, Graph, Node, Value
+from tfx.graph.control import Loop
+from tfx.graph.copy_body import copy_node
+from tfx.graph.infer import Types, infer
+from tfx.graph.ir import CALL, Graph, Node, RawShape, Value
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.symbolic_shapes import propagate
 
@@ -58,13 +61,14 @@ class _Specializer(Rewriter):
 
 
 def _is_wanted(node: Node, inputs: Inputs) -> bool:
-    """True if a node calls a composite with a constant, for few numbers."""
+    """True if a node calls a composite, for few numbers, and tells it sizes."""
     if node.op != CALL or node.tag is not None or not node.attrs["graph"].library:
         return False
     callee: Graph = node.attrs["graph"]
     if callee.routine is not None or callee.kernel is not None:
         return False
-    if not any(v is not None and _decides(v) for v in inputs):
+    told = zip(callee.inputs, inputs, strict=True)
+    if not any(actual is not None and _tells(formal, actual) for formal, actual in told):
         return False
     return all(_is_small(v) for v in node.outputs)
 
@@ -73,6 +77,11 @@ def _is_small(value: Value) -> bool:
     sizes = [size for size in value.shape or () if isinstance(size, int)]
     known = value.shape is not None and len(sizes) == len(value.shape)
     return known and math.prod(sizes) <= _MOST_ELEMENTS
+
+
+def _tells(formal: Value, actual: Value) -> bool:
+    """True if a callee can know sizes better by what it is given."""
+    return _decides(actual) or (is_static(actual.shape) and not is_static(formal.shape))
 
 
 def _decides(value: Value) -> bool:
@@ -91,45 +100,107 @@ def _specialized(callee: Graph, given: Inputs) -> Graph | None:
     made = Graph(callee.name)
     made.library, made.slopes = callee.library, callee.slopes
     made.constants = list(callee.constants)
-    values: dict[int, Value] = {}
+    copier = _Copier(made)
     for formal, actual in zip(callee.inputs, given, strict=True):
-        known = formal.shape if actual is None or not is_static(actual.shape) else actual.shape
-        values[id(formal)] = made.add_input(formal.name, formal.dtype, known)
+        value = made.add_input(formal.name, formal.dtype, _better(formal, actual))
         if actual is not None and actual.const is not None and _decides(actual):
-            values[id(formal)] = made.add_constant(actual.const, formal.dtype, formal.name)
-
-    def lookup(value: Value) -> Value:
-        return values.get(id(value), value)
-
-    def constant(value: Value) -> Value:
-        made.constants.append(value)
-        return value
-
-    for node in callee.nodes:
-        try:
-            new = _copied(node, made, lookup, constant)
-        except InvalidArgumentError:
-            return None
-        values.update((id(a), b) for a, b in zip(node.outputs, new.outputs, strict=True))
-    made.outputs = [lookup(v) for v in callee.outputs]
+            value = made.add_constant(actual.const, formal.dtype, formal.name)
+        copier.values[id(formal)] = value
+    try:
+        copier.copy(callee, made)
+    except InvalidArgumentError:
+        return None
+    made.outputs = [copier.value(v) for v in callee.outputs]
     return made
 
 
-def _copied(node: Node, made: Graph, lookup: Lookup, constant: Lookup) -> Node:
-    """The same node on values whose sizes are known better."""
-    if node.op == CALL or any(True for _ in node.bodies()):
-        return copy_node(node, made, lookup, constant)
-    inputs = tuple([None if v is None else lookup(v) for v in node.inputs])
-    types = infer(node.op, inputs, node.attrs, len(node.outputs))
-    new = made.add_node(
-        node.op,
-        inputs,
-        node.attrs,
-        types,
-        name=node.name,
-        source=node.source,
-        device=node.device,
-        tag=node.tag,
-    )
-    propagate(new)
-    return new
+def _better(formal: Value, actual: Value | None) -> RawShape:
+    """The shape of a formal value that is given another one, if that knows more."""
+    return actual.shape if actual is not None and is_static(actual.shape) else formal.shape
+
+
+class _ChangesError(Exception):
+    """A loop carries values of other shapes than it begins with."""
+
+
+class _Copier:
+    """Nodes again, on values whose sizes are known better.
+
+    Args:
+        made: The graph that gets constants.
+
+    Attributes:
+        values: What became of each value, by its ``id``.
+    """
+
+    def __init__(self, made: Graph) -> None:
+        self._made = made
+        self.values: dict[int, Value] = {}
+
+    def value(self, v: Value) -> Value:
+        """What became of a value."""
+        return self.values.get(id(v), v)
+
+    def copy(self, source: Graph, out: Graph) -> None:
+        """Append the nodes of a graph, or of a body, to another one."""
+        for node in source.nodes:
+            new = self._copied(node, out)
+            self.values.update((id(a), b) for a, b in zip(node.outputs, new.outputs, strict=True))
+
+    def _copied(self, node: Node, out: Graph) -> Node:
+        if node.op == "Loop":
+            try:
+                return self._loop(node, out)
+            except _ChangesError:
+                return copy_node(node, out, self.value, self._constant)
+        if node.op == CALL or any(True for _ in node.bodies()):
+            return copy_node(node, out, self.value, self._constant)
+        inputs = self._inputs(node)
+        types = infer(node.op, inputs, node.attrs, len(node.outputs))
+        new = self._add(node, out, inputs, dict(node.attrs), types)
+        propagate(new)
+        return new
+
+    def _loop(self, node: Node, out: Graph) -> Node:
+        loop, body = Loop(node), Graph(node.attrs["body"].name, out)
+        for value in loop.body.constants:
+            self.values[id(value)] = self._constant(value)
+        carried = {id(c.before): c.initial for c in loop.carried}
+        for formal in loop.body.inputs:
+            initial = carried.get(id(formal))
+            known = None if initial is None else self.value(initial)
+            shape = _better(formal, known)
+            self.values[id(formal)] = body.add_input(formal.name, formal.dtype, shape)
+        self.copy(loop.body, body)
+        body.outputs = [self.value(v) for v in loop.body.outputs]
+        types = []
+        for each in loop.carried:
+            before, after = self.value(each.before), self.value(each.after)
+            if before.shape != after.shape and is_static(before.shape):
+                raise _ChangesError
+            types.append((before.dtype, before.shape))
+        for rows in loop.scanned:
+            row = self.value(rows.each).shape
+            types.append((rows.rows.dtype, rows.rows.shape if row is None else (None, *row)))
+        return self._add(node, out, self._inputs(node), {**node.attrs, "body": body}, types)
+
+    def _add(
+        self, node: Node, out: Graph, inputs: Inputs, attrs: dict[str, Any], types: Types
+    ) -> Node:
+        return out.add_node(
+            node.op,
+            inputs,
+            attrs,
+            types,
+            name=node.name,
+            source=node.source,
+            device=node.device,
+            tag=node.tag,
+        )
+
+    def _inputs(self, node: Node) -> Inputs:
+        return tuple([None if v is None else self.value(v) for v in node.inputs])
+
+    def _constant(self, value: Value) -> Value:
+        self._made.constants.append(value)
+        return value
