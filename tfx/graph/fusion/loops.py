@@ -85,7 +85,8 @@ def fused_loop(
     loop = _of_loop(node) if node.op == "Loop" else _of_scan(node, out)
     if loop is None or not loop.nodes:
         return []
-    loop.nodes = [each for inner in loop.nodes for each in _parts(inner)]
+    parts = [each for inner in loop.nodes for each in _parts(inner)]
+    loop.nodes = [each for part in parts for each in _on_tensors(part, loop.body, instructions)]
     if not all(is_written(n, instructions, in_loop=True) for n in loop.nodes):
         return []
     if any(learn(n, symbols) is None for n in loop.nodes):
@@ -204,6 +205,21 @@ def _parts(node: Node) -> list[Node]:
         slices.append(Node("Slice", (x, *bounds), {}, part.name, node.source, (part,)))
         begin += length
     return slices
+
+
+def _on_tensors(node: Node, body: Graph, instructions: Mapping[Instruction, int]) -> list[Node]:
+    """A node, behind copies of constants of one number if it is written with tensors alone."""
+    if is_written(node, instructions, in_loop=True):
+        return [node]
+    copies, inputs = [], list(node.inputs)
+    for place, value in enumerate(inputs):
+        if value is not None and is_number(value):
+            name = body.unique_name(value.name)
+            made = Value(name, value.dtype, value.shape)
+            copies.append(Node("Identity", (value,), {}, name, node.source, (made,)))
+            inputs[place] = made
+    changed = node.replaced(inputs) if copies else node
+    return [*copies, changed] if is_written(changed, instructions, in_loop=True) else [node]
 
 
 def _ints(name: str, number: int) -> Value:

@@ -12,6 +12,8 @@ import math
 from collections.abc import Hashable
 from typing import Any
 
+import numpy as np
+
 from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.control import Loop
@@ -19,10 +21,12 @@ from tfx.graph.copy_body import copy_node
 from tfx.graph.infer import Types, infer
 from tfx.graph.ir import CALL, Graph, Node, RawShape, Value
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.graph.shape_code import contents
 from tfx.graph.symbolic_shapes import propagate
 
 # Numbers of a result: of more, the operators take so long that nothing else counts.
 _MOST_ELEMENTS = 1 << 12
+_MOST_COUNTED = 1 << 10
 # Of an input that says what the sizes are.
 _FEW = 64
 _INTEGERS = (6, 7)
@@ -144,8 +148,25 @@ class _Copier:
     def copy(self, source: Graph, out: Graph) -> None:
         """Append the nodes of a graph, or of a body, to another one."""
         for node in source.nodes:
+            if node.op == "Range" and self._is_counted(node):
+                continue
             new = self._copied(node, out)
             self.values.update((id(a), b) for a, b in zip(node.outputs, new.outputs, strict=True))
+
+    def _is_counted(self, node: Node) -> bool:
+        """Whether a node counts in known steps, whose numbers are then a constant."""
+        start, limit, step = (contents(v) for v in self._inputs(node))
+        if start is None or limit is None or step is None or start.dtype.kind != "i":
+            return False
+        if not int(step):
+            return False  # the run says what is wrong with it
+        counted = range(int(start), int(limit), int(step))
+        if len(counted) > _MOST_COUNTED:
+            return False
+        numbers = np.array(counted, start.dtype)
+        (made,) = node.outputs
+        self.values[id(made)] = self._made.add_constant(numbers, made.dtype, made.name)
+        return True
 
     def _copied(self, node: Node, out: Graph) -> Node:
         if node.op == "Loop":

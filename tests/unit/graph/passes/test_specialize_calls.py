@@ -89,6 +89,17 @@ def test_a_loop_that_draws_is_one_program():
 
         return tf.while_loop(lambda i, _: i < 20, step, (0, tf.zeros([3])))[1]
 
+    def known_seed(x):
+        def step(i, x):
+            return i + 1, x + tf.random.stateless_uniform([2000], tf.stack([7, i]))
+
+        return tf.while_loop(lambda i, _: i < 20, step, (0, tf.zeros([2000]) + x))[1]
+
+    graph = graph_of(known_seed, tf.constant(0.0))
+    ready = prepare(graph, runs_here=True, own_kernels=True)
+    together = fused_plan(tune_for_cpu(ready, 2), usable_library().instructions)
+    assert sum(n.op == FUSED_LOOP for g in bodies_below(together) for n in g.nodes) == 1
+
     graph = graph_of(walk, tf.constant(5))
     ready = prepare(graph, runs_here=True, own_kernels=True)
     together = fused_plan(tune_for_cpu(ready, 2), usable_library().instructions)
