@@ -180,17 +180,17 @@ def associative_scan(
 
     Raises:
         TypeError: ``f`` cannot be called.
-        ValueError: the lengths differ, or are not known.
+        ValueError: the lengths differ.
     """
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
     flat = [convert_to_tensor(e) for e in tree.flatten(elems)]
     axis = axis % flat[0].shape.rank
     lengths = {e.shape[axis] for e in flat}
-    if len(lengths) != 1 or None in lengths:
+    if len(lengths) != 1:
         raise ValueError(
-            "Array inputs to associative_scan must have the same, known, first dimension (of the "
-            f"axis that is scanned). (saw: {[tuple(e.shape) for e in flat]})"
+            "Array inputs to associative_scan must have the same first dimension (of the axis that "
+            f"is scanned). (saw: {[tuple(e.shape) for e in flat]})"
         )
     if reverse:
         flat = [tf.reverse(e, [axis]) for e in flat]
@@ -199,14 +199,27 @@ def associative_scan(
         made = f(tree.pack_sequence_as(elems, a), tree.pack_sequence_as(elems, b))
         return [convert_to_tensor(e) for e in tree.flatten(made)]
 
-    length, reach = lengths.pop(), 1
-    while reach < length:  # each element joins the one that lies `reach` before it
+    def farther(flat: list[Any], reach: Any, length: Any) -> list[Any]:
+        """Each element joined with the one that lies ``reach`` before it."""
         heads = [_cut(e, axis, 0, reach) for e in flat]
         before = [_cut(e, axis, 0, length - reach) for e in flat]
         after = [_cut(e, axis, reach, length) for e in flat]
         joined = combine(before, after)
-        flat = [tf.concat([h, t], axis) for h, t in zip(heads, joined, strict=True)]
-        reach *= 2
+        return [tf.concat([h, t], axis) for h, t in zip(heads, joined, strict=True)]
+
+    length, reach = lengths.pop(), 1
+    if length is None:
+        size = tf.shape(flat[0])[axis]
+        flat = tf.while_loop(
+            lambda reach, _: reach < size,
+            lambda reach, flat: (reach * 2, farther(flat, reach, size)),
+            (tf.constant(1), flat),
+            shape_invariants=(tf.TensorShape([]), [e.shape for e in flat]),
+        )[1]
+    else:
+        while reach < length:
+            flat = farther(flat, reach, length)
+            reach *= 2
     if reverse:
         flat = [tf.reverse(e, [axis]) for e in flat]
     return tree.pack_sequence_as(elems, flat)

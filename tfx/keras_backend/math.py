@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 from keras.src.backend.common import standardize_dtype
@@ -22,48 +20,39 @@ def segment_sum(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> Any:
     """Sums of the slices that have one number."""
-    return _segments(tf.math.unsorted_segment_sum, data, segment_ids, num_segments)
+    return _segments("sum", data, segment_ids, num_segments, sorted)
 
 
 def segment_max(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> Any:
     """The largest elements of the slices that have one number."""
-    compute = tf.math.unsorted_segment_max
-    return _extremes(compute, data, segment_ids, num_segments, -math.inf)
+    return _segments("max", data, segment_ids, num_segments, sorted)
 
 
 def segment_min(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> Any:
     """The smallest elements of the slices that have one number."""
-    compute = tf.math.unsorted_segment_min
-    return _extremes(compute, data, segment_ids, num_segments, math.inf)
+    return _segments("min", data, segment_ids, num_segments, sorted)
 
 
 def segment_prod(
     data: Any, segment_ids: Any, num_segments: int | None = None, sorted: bool = False
 ) -> Any:
     """Products of the slices that have one number."""
-    return _segments(tf.math.unsorted_segment_prod, data, segment_ids, num_segments)
+    return _segments("prod", data, segment_ids, num_segments, sorted)
 
 
-def _extremes(compute: Callable[..., Any], data: Any, ids: Any, count: Any, nothing: float) -> Any:
-    """Extremes of segments; an infinity where a segment has no slice."""
-    data = convert_to_tensor(data)
-    found = _segments(compute, data, ids, count)
-    if not data.dtype.is_floating:
-        return found
-    there = _segments(tf.math.unsorted_segment_sum, tf.ones_like(data), ids, count)
-    return tf.where(there > 0, found, tf.constant(nothing, data.dtype))
-
-
-def _segments(compute: Callable[..., Any], data: Any, ids: Any, count: Any) -> Any:
+def _segments(kind: str, data: Any, ids: Any, count: Any, sorted: bool) -> Any:
+    """What TensorFlow's functions of that kind compute; those for sorted ids count themselves."""
     data = convert_to_tensor(data)
     ids = convert_to_tensor(ids, "int32")
+    if sorted and count is None:
+        return getattr(tf.math, f"segment_{kind}")(data, ids)
     if count is None:
         count = tf.reduce_max(ids) + 1
-    return compute(data, ids, count)
+    return getattr(tf.math, f"unsorted_segment_{kind}")(data, ids, count)
 
 
 # Order

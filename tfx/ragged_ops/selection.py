@@ -15,10 +15,10 @@ from tfx.ops.array import where as dense_where
 from tfx.ops.array.shape import shape as dense_shape
 from tfx.ops.math.comparison import equal
 from tfx.ragged_ops import partition
-from tfx.ragged_ops.arrangement import expand_dims, squeeze
+from tfx.ragged_ops.arrangement import expand_dims, squeeze, tile
 from tfx.ragged_ops.conversion import from_tensor, ragged_of
 from tfx.ragged_ops.elementwise import elementwise
-from tfx.ragged_ops.factories import joined, value_count
+from tfx.ragged_ops.factories import from_uniform_row_length, joined, value_count
 from tfx.ragged_ops.masks import boolean_mask
 from tfx.ragged_ops.ragged_tensor import RaggedTensor, as_ragged_or_tensor
 from tfx.ragged_ops.rows import gather_rows
@@ -41,28 +41,60 @@ def gather(
         if place != batch_dims:
             raise UnimplementedError(_AXIS)
         return _by_batch(params, indices, batch_dims)
-    if place < 0 and params.shape.rank is not None:
+    if place < 0:
+        if params.shape.rank is None:
+            raise InvalidArgumentError(f"tf.gather along axis {place} needs params of known rank.")
         place += params.shape.rank
-    if place:
-        return _inner(params, indices, place)
-    return _gathered(params, indices)
+    return _along(params, indices, place)
 
 
 _AXIS = (
-    "tf.gather of ragged tensors along another axis than the first one (or the one behind the "
-    "batch dimensions) takes dense inner axes only: use tf.gather with batch_dims, or "
-    "x.to_tensor()."
+    "tf.gather of ragged tensors with batch_dims takes the axis behind the batch dimensions only: "
+    "leave axis out, or use x.to_tensor()."
 )
 
 
-def _inner(params: Any, indices: Any, axis: int) -> Any:
-    ragged = isinstance(params, RaggedTensor)
-    if not ragged or isinstance(indices, RaggedTensor) or axis <= params.ragged_rank:
-        raise UnimplementedError(_AXIS)
-    flat = params.flat_values
-    return params.with_flat_values(
-        dense_gather.gather(flat, indices, axis=axis - params.ragged_rank)
+def _along(params: Any, indices: Any, axis: int) -> Any:
+    """Slices along an axis: of each row where that is not the first one."""
+    if axis == 0:
+        return _gathered(params, indices)
+    if isinstance(params, RaggedTensor):
+        if axis > params.ragged_rank:
+            inner = _along(params.flat_values, indices, axis - params.ragged_rank)
+            return params.with_flat_values(inner)
+    elif isinstance(indices, RaggedTensor):
+        params = from_tensor(params, ragged_rank=axis, row_splits_dtype=indices.row_splits.dtype)
+    else:
+        return dense_gather.gather(params, indices, axis=axis)
+    if axis > 1:
+        return params.with_values(_along(params.values, indices, axis - 1))
+    return _of_each_row(params, indices)
+
+
+def _of_each_row(params: RaggedTensor, indices: Any) -> Any:
+    """The same indices in each row."""
+    splits = partition.wide(params.row_splits)
+    ragged = isinstance(indices, RaggedTensor)
+    inside = partition.wide(indices.flat_values if ragged else indices)
+    if inside.shape.rank is None:
+        raise InvalidArgumentError("tf.gather of a ragged tensor needs indices of known rank.")
+    behind = ox.ints(list(range(1, inside.shape.rank + 1)))
+    starts, lengths = partition.starts_of(splits), partition.lengths_of(splits)
+    inside = ox.Unsqueeze(inside, ox.ints([0]))
+    inside = _checked(inside, ox.Unsqueeze(lengths, behind))
+    places = ox.Add(ox.Unsqueeze(starts, behind), inside)
+    if not ragged:
+        return _gathered(params.values, places)
+    rows = partition.row_count(splits)
+    once = ox.Concat(
+        ox.Unsqueeze(rows, ox.ints([0])), int64_constant([1] * (indices.shape.rank - 1)), axis=0
     )
+    inner = ox.Slice(ox.Shape(places), ox.ints([2]), ox.ints([2**63 - 1]))
+    flat = ox.Reshape(places, ox.Concat(int64_constant([-1]), inner, axis=0))
+    copies = tile(indices, once).with_flat_values(_gathered(params.values, flat))
+    known = indices.shape[0]
+    size = partition.row_count(partition.wide(indices.row_splits)) if known is None else known
+    return from_uniform_row_length(copies, size, nrows=rows)
 
 
 def _gathered(params: Any, indices: Any) -> Any:

@@ -22,6 +22,10 @@ def again(x, fft_length, **options):
     return math.istft(math.stft(x, 4, 2, fft_length), 4, 2, fft_length, **options)
 
 
+def pairs(a, b):
+    return a[0] * b[0], a[1] * b[0] + b[1]
+
+
 CASES = {
     "cdist": lambda x: math.cdist(x, x),
     "cholesky": lambda x: linalg.cholesky_inverse(linalg.cholesky(positive(x), True), True),
@@ -38,6 +42,7 @@ CASES = {
     "lu": lambda x: linalg.lu_factor(x)[0],
     "lu of a wide matrix": lambda x: linalg.lu_factor(x[:, 1:])[0],
     "norms": lambda x: [linalg.norm(x, o, (1, 2)) for o in (1, float("inf"), "fro")],
+    "prefixes": lambda x: keras.ops.associative_scan(pairs, (x, x + 1), reverse=True, axis=1)[1],
     "qr": lambda x: linalg.qr(x)[1],
     "rfft": lambda x: math.rfft(x, 3)[1],
     "solve": lambda x: linalg.solve(positive(x), x[..., 0]),
@@ -77,3 +82,21 @@ def test_pseudo_inverses_have_slopes_where_singular_values_are_equal():
 @pytest.mark.parametrize("function", [math.erf, math.rsqrt, math.logsumexp, linalg.norm])
 def test_integers_count_as_numbers_of_the_configured_precision(function):
     assert function(np.arange(1, 5)).dtype == keras.config.floatx()
+
+
+def test_segments_without_elements():
+    # As on TensorFlow: what no slice can be less than, or 0 where the numbers are sorted.
+    lowest = np.finfo("float32").min
+    x, ids = tf.constant([[1.0], [-3.0]]), [0, 2]
+    np.testing.assert_array_equal(math.segment_max(x, ids, 3), [[1], [lowest], [-3]])
+    np.testing.assert_array_equal(math.segment_max(x, ids, sorted=True), [[1], [0], [-3]])
+
+
+def test_parts_between_places_that_only_a_run_tells():
+    x = tf.reshape(tf.range(12), [2, 6])
+    parts = tf.function(lambda places: keras.ops.split(x, places, axis=1))([1, 4])
+    assert [part.numpy().tolist() for part in parts] == [
+        [[0], [6]],
+        [[1, 2, 3], [7, 8, 9]],
+        [[4, 5], [10, 11]],
+    ]

@@ -94,6 +94,20 @@ CASES: dict[str, tuple[Any, list[int | None] | None]] = {
     "tf.gather(b, i)": ([[[4, 5, 6], [], [7]], [[1, 2], [3]]], [2, None, None]),
     "tf.gather(a, ragged([[0], [1, 2]]))": ([[[1, 2, 3]], [[], [4]]], [2, None, None]),
     "tf.gather(a, 2)": ([4], None),
+    "tf.gather(m, ragged([[2], [0, 1]]), axis=1)": (
+        [[[0], [1, 0]], [[0], [2, 3]]],
+        [2, 2, None],
+    ),
+    "tf.gather(tf.stack([m, m]), ragged([[1], []], dtype=tf.int32), axis=-2)": (
+        [[[[2, 3, 0]], []], [[[2, 3, 0]], []]],
+        [2, 2, None, 3],
+    ),
+    "tf.gather(b[::2], ragged([[1], [0, 1]]), axis=1)": (
+        [[[[3]], [[1, 2], [3]]], [[[]], [[4, 5, 6], []]]],
+        [2, 2, None, None],
+    ),
+    "tf.gather(b[:1], 0, axis=2)": ([[1, 3]], [1, None]),
+    "tf.gather(b[::2], [1, 0], axis=1)": ([[[3], [1, 2]], [[], [4, 5, 6]]], [2, None, None]),
     "tf.gather(d, ragged([[0], [0, 0], []], dtype=tf.int64), batch_dims=1)": (
         [[10], [20, 20], []],
         [3, None],

@@ -165,20 +165,23 @@ def split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
                 f"{tuple(x.shape)} in {indices_or_sections} parts."
             )
         return list(tf.split(x, indices_or_sections, axis))
-    return _cut(x, [int(i) for i in indices_or_sections], axis)
+    return _cut(x, indices_or_sections, axis)
 
 
 def array_split(x: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """Parts of nearly one size: that many, or cut at places."""
     x = tensor(x)
     if not isinstance(indices_or_sections, int):
-        return _cut(x, [int(i) for i in indices_or_sections], axis)
+        return _cut(x, indices_or_sections, axis)
     each, more = divmod(x.shape[axis], indices_or_sections)
     sizes = [each + 1] * more + [each] * (indices_or_sections - more)
     return list(tf.split(x, sizes, axis))
 
 
-def _cut(x: Any, places: list[int], axis: int) -> list[Any]:
+def _cut(x: Any, places: Any, axis: int) -> list[Any]:
+    """Parts between places: numbers, or a tensor of a known count that only a run tells."""
+    traced = tf.is_tensor(places) and not tf.executing_eagerly()
+    places = tf.unstack(places) if traced else [int(i) for i in places]
     before = (slice(None),) * (axis % x.shape.rank)
     starts, ends = [0, *places], [*places, None]
     return [x[(*before, slice(a, b))] for a, b in zip(starts, ends, strict=True)]
