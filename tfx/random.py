@@ -21,6 +21,7 @@ from tfx.ops.random.generator import create_rng_state as create_rng_state
 from tfx.ops.random.generator import get_global_generator as get_global_generator
 from tfx.ops.random.generator import set_global_generator as set_global_generator
 from tfx.ops.random.generator import set_seed as set_seed
+from tfx.ops.random.index_shuffle import index_shuffle as _index_shuffle
 from tfx.ops.random.random import categorical as categorical
 from tfx.ops.random.random import fold_in as fold_in
 from tfx.ops.random.random import gamma as gamma
@@ -45,6 +46,7 @@ experimental = _namespace(
     Generator=Generator,
     create_rng_state=create_rng_state,
     get_global_generator=get_global_generator,
+    index_shuffle=_index_shuffle,
     set_global_generator=set_global_generator,
     stateless_fold_in=fold_in,
     stateless_shuffle=_stateless_shuffle,

@@ -22,6 +22,7 @@ from tfx.ops.common import broadcast_shapes as _shapes
 from tfx.ops.common.raw_forms import forms as _forms
 from tfx.ops.math import incomplete_gamma as _gamma
 from tfx.ops.nn import fused_normalization as _fused
+from tfx.ops.random import index_shuffle as _index_shuffle
 
 _int32, _int64, _float32 = _tf.int32, _tf.int64, _tf.float32
 _NO_DILATION = (1, 1, 1, 1)
@@ -277,6 +278,9 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         orig_input, grad,
     ),
     "NoOp": lambda *, name=None: _tf.no_op(),
+    "RandomIndexShuffle": lambda *, index, seed, max_index, rounds=4, name=None: (
+        _index_shuffle.random_index_shuffle(index, seed, max_index, rounds)
+    ),
     "RandomUniformInt": lambda *, shape, minval, maxval, seed=0, seed2=0, name=None: (
         _whole_numbers(
             _functools.partial(_tf.random.uniform, seed=seed or seed2 or None),
