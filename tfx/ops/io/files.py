@@ -127,10 +127,10 @@ def decode_raw(
     kind = dtypes.as_dtype(out_type)
     x = text(input_bytes, "DecodeRaw")
     size = None if fixed_length is None else static_int(tensor(fixed_length))
-    if fixed_length is not None and (size is None or size <= 0 or size % kind.size):
+    if fixed_length is not None and (size is None or not 0 < size < 2**31 or size % kind.size):
         raise InvalidArgumentError(
             f"fixed_length must be known and a positive multiple of {kind.size}, the size of "
-            f"{kind.name}; got {fixed_length!r}."
+            f"{kind.name}, below 2**31; got {fixed_length!r}."
         )
 
     def decode(texts: Any) -> list[Any]:
@@ -149,8 +149,10 @@ def decode_raw(
                 f"the size of {kind.name}"
             )
         check_memory([len(items), count], np.uint8)
-        data = b"".join([item[:count].ljust(count, b"\0") for item in items])
-        numbers = np.frombuffer(data, np.dtype(kind.as_numpy_dtype))
+        data = np.zeros([len(items), count], np.uint8)
+        for row, item in zip(data, items, strict=True):
+            row[: len(item)] = np.frombuffer(item[:count], np.uint8)
+        numbers = data.reshape(-1).view(np.dtype(kind.as_numpy_dtype))
         if not little_endian:
             numbers = numbers.byteswap()
         return [numbers.reshape(*texts.shape, count // kind.size)]
