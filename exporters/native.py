@@ -27,6 +27,12 @@ class SaveOptions:
         function_aliases: Accepted for compatibility.
         experimental_io_device: Accepted for compatibility.
         experimental_variable_policy: Accepted for compatibility.
+        experimental_debug_stripper: Accepted for compatibility: lines of programs are kept only for
+            ``save_debug_info``.
+        experimental_image_format: Accepted for compatibility.
+        experimental_skip_saver: Accepted for compatibility.
+        experimental_sharding_callback: Accepted for compatibility; see ``max_shard_bytes``.
+        extra_tags: Accepted for compatibility: a bundle is one model.
         experimental_custom_gradients: Save the gradients of ``custom_gradient`` with the functions.
             Without them what is loaded cannot be differentiated there.
         metadata: Text to keep in the manifest.
@@ -43,7 +49,12 @@ class SaveOptions:
     function_aliases: Any = None
     experimental_io_device: Any = None
     experimental_variable_policy: Any = None
+    experimental_debug_stripper: bool = False
     experimental_custom_gradients: bool = True
+    experimental_image_format: bool = False
+    experimental_skip_saver: bool = False
+    experimental_sharding_callback: Any = None
+    extra_tags: Any = None
     metadata: Mapping[str, str] | None = None
     max_shard_bytes: int = limits.MAX_SHARD_BYTES
     examples: bool | Mapping[str, Any] | None = None

@@ -62,6 +62,8 @@ class OpError(Exception):
         op: Any = None,
         node: Any = None,
         source: SourceLocation | None = None,
+        node_def: Any = None,
+        error_code: int | None = None,
     ) -> None:
         """Makes the error from `(message,)` or from `(node_def, op, message[, error_code])`.
 
@@ -71,10 +73,15 @@ class OpError(Exception):
             op: The operation that failed.
             node: The graph node that failed.
             source: The user's file and line.
+            node_def: TensorFlow's name of ``node``.
+            error_code: The status code, if it is another than that of the class.
 
         Raises:
             TypeError: If the positional arguments have neither form.
         """
+        node = node_def if node is None else node
+        if error_code is not None:
+            self.error_code = int(error_code)
         if len(args) == 1 and message is None:
             (message,) = args
         elif len(args) in (3, 4) and message is None:

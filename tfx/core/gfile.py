@@ -117,10 +117,27 @@ class GFile(Closing):
                 file_content = file_content.encode()
             file.write(file_content)
 
-    def seek(self, offset: int, whence: int = 0) -> None:
-        """Go somewhere."""
+    def seek(self, offset: int | None = None, whence: int = 0, position: int | None = None) -> None:
+        """Go somewhere.
+
+        Args:
+            offset: How far from there.
+            whence: 0: the beginning, 1: the current position, 2: the end.
+            position: The older name of an offset from the beginning.
+
+        Raises:
+            TypeError: no offset.
+        """
+        if offset is None:
+            offset, whence = position, 0
+        if offset is None:
+            raise TypeError("seek() needs an offset")
         with file_errors(self.name):
             self._open().seek(offset, whence)
+
+    def next(self) -> Any:
+        """The next line; raises ``StopIteration`` at the end of the file."""
+        return self.__next__()
 
     def seekable(self) -> bool:
         """True."""

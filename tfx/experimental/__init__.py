@@ -26,5 +26,6 @@ from tfx.framework.composite.extension_type import (
 from tfx.framework.composite.extension_type import ExtensionType as ExtensionType
 from tfx.framework.composite.extension_type_spec import ExtensionTypeSpec as ExtensionTypeSpec
 from tfx.framework.composite.optional import Optional as Optional
+from tfx.ragged_ops.row_partition import RowPartition as RowPartition
 
 _complete(__name__, "dlpack", "numpy")

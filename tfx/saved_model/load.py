@@ -46,6 +46,7 @@ class LoadOptions:
         experimental_io_device: Accepted for compatibility.
         experimental_skip_checkpoint: Accepted for compatibility.
         experimental_variable_policy: Accepted for compatibility.
+        experimental_load_function_aliases: Accepted for compatibility.
         verify: When to compare hashes with the manifest. Sizes are always compared, graphs and
             files of up to 4 MiB are always hashed when they are opened. True hashes every file now;
             None, the default, what is used of a larger file of weights when it is first used (a
@@ -60,6 +61,7 @@ class LoadOptions:
     experimental_io_device: Any = None
     experimental_skip_checkpoint: bool = False
     experimental_variable_policy: Any = None
+    experimental_load_function_aliases: bool = False
     verify: bool | None = None
     freeze: bool = True
 

@@ -159,6 +159,8 @@ def create_file_writer(
     flush_millis: Any = None,
     filename_suffix: Any = None,
     name: str | None = None,
+    experimental_trackable: bool = False,
+    experimental_mesh: Any = None,
 ) -> SummaryWriter:
     """A writer of an event file, which TensorBoard shows.
 
@@ -170,6 +172,8 @@ def create_file_writer(
         flush_millis: How long they may wait, in milliseconds; None: 120,000.
         filename_suffix: The end of the file's name; None: ``".v2"``.
         name: Accepted for compatibility.
+        experimental_trackable: Accepted for compatibility.
+        experimental_mesh: Accepted for compatibility.
 
     Raises:
         TypeError: ``logdir`` is no path.
