@@ -29,6 +29,8 @@ from tfx.train.reader import load_checkpoint as load_checkpoint
 from tfx.train.reader import load_variable as load_variable
 from tfx.train.report import RestoreReport as RestoreReport
 from tfx.train.status import CheckpointLoadStatus as CheckpointLoadStatus
+from tfx.train.views import CheckpointView as CheckpointView
+from tfx.train.views import TrackableView as TrackableView
 
 
 def __getattr__(name: str) -> Any:
