@@ -44,6 +44,7 @@ from tfx.ops.image.geometry import random_flip_up_down as random_flip_up_down
 from tfx.ops.image.geometry import resize_with_crop_or_pad as resize_with_crop_or_pad
 from tfx.ops.image.geometry import rot90 as rot90
 from tfx.ops.image.geometry import transpose as transpose
+from tfx.ops.image.glimpse import extract_glimpse as extract_glimpse
 from tfx.ops.image.jpeg import adjust_jpeg_quality as adjust_jpeg_quality
 from tfx.ops.image.jpeg import random_jpeg_quality as random_jpeg_quality
 from tfx.ops.image.jpeg import stateless_random_jpeg_quality as stateless_random_jpeg_quality

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
+from tfx.core.namespaces import namespace as _namespace
 from tfx.linalg_ops.eigen import eigh as eigh
 from tfx.linalg_ops.eigen import eigvalsh as eigvalsh
 from tfx.linalg_ops.eigen import matrix_rank as matrix_rank
@@ -40,6 +41,7 @@ from tfx.linear_operators.circulant import LinearOperatorCirculant as LinearOper
 from tfx.linear_operators.circulant import LinearOperatorCirculant2D as LinearOperatorCirculant2D
 from tfx.linear_operators.circulant import LinearOperatorCirculant3D as LinearOperatorCirculant3D
 from tfx.linear_operators.composition import LinearOperatorComposition as LinearOperatorComposition
+from tfx.linear_operators.conjugate_gradient import conjugate_gradient as _conjugate_gradient
 from tfx.linear_operators.derived import LinearOperatorAdjoint as LinearOperatorAdjoint
 from tfx.linear_operators.derived import LinearOperatorInversion as LinearOperatorInversion
 from tfx.linear_operators.diag import LinearOperatorDiag as LinearOperatorDiag
@@ -79,4 +81,6 @@ from tfx.ops.linalg.matmul import matvec as matvec
 from tfx.ops.linalg.norms import global_norm as global_norm
 from tfx.ops.math.statistics import l2_normalize as l2_normalize
 
-_complete(__name__)
+experimental = _namespace("tfx.linalg.experimental", conjugate_gradient=_conjugate_gradient)
+
+_complete(__name__, "experimental")

@@ -23,6 +23,14 @@ from tfx.ops.common.arguments import as_int64, cast_to, static_ints, tensor
 from tfx.ops.common.counts import counted
 from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.python_ops import by_python
+from tfx.ops.common.shapes import (
+    concat_shape,
+    dimension,
+    filled,
+    product,
+    reshape_to,
+    shape_vector,
+)
 from tfx.ops.math.comparison import equal
 
 _METHODS = ("bilinear", "nearest")
@@ -250,25 +258,35 @@ def _shared(box: Any, places: Any) -> Any:
 def non_max_suppression_padded(
     boxes: Any,
     scores: Any,
-    max_output_size: int,
+    max_output_size: Any,
     iou_threshold: Any = 0.5,
     score_threshold: Any = float("-inf"),
     pad_to_max_output_size: bool = False,
     name: str | None = None,
+    sorted_input: bool = False,
+    canonicalized_coordinates: bool = False,
+    tile_size: int = 512,
 ) -> tuple[Tensor, Tensor]:
     """The best boxes and how many they are; see ``non_max_suppression``.
 
     Args:
-        boxes: See there: one image's boxes, ``[n, 4]``.
-        scores: See there.
+        boxes: See there: ``[n, 4]``, or with ``pad_to_max_output_size`` ``[..., n, 4]``.
+        scores: See there: ``[n]``, or ``[..., n]``.
         max_output_size: See there.
         iou_threshold: See there.
         score_threshold: See there.
-        pad_to_max_output_size: Fill up with zeros to that length.
+        pad_to_max_output_size: Fill up with zeros to that length. So do the arguments below, if
+            one is not the default.
         name: Accepted for compatibility.
+        sorted_input: Accepted for compatibility: scores may stand in any order.
+        canonicalized_coordinates: Accepted for compatibility: corners may stand in any order.
+        tile_size: Accepted for compatibility.
 
     Returns:
-        Indices int32 ``[m]`` and their number, int32.
+        Indices int32 ``[..., m]`` and their number, int32 ``[...]``.
+
+    Raises:
+        InvalidArgumentError: several images without ``pad_to_max_output_size``.
 
     Example:
         >>> import tfx as tf
@@ -278,16 +296,41 @@ def non_max_suppression_padded(
         >>> indices.numpy(), int(count)
         (array([0, 0, 0], dtype=int32), 1)
     """
+    if pad_to_max_output_size or sorted_input or canonicalized_coordinates or tile_size != 512:
+        return _padded_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
     chosen = non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
-    count = ox.Size(chosen)
-    if pad_to_max_output_size:
-        missing = reshape(as_int64(max_output_size) - count, [1])
-        ends = ox.Concat(int64_constant([0]), missing, axis=0)
-        chosen = ox.Pad(chosen, ends)
-        size = static_ints(as_int64(max_output_size))
-        if size is not None and hasattr(chosen, "set_shape"):
-            chosen.set_shape(size)
-    return chosen, cast_to(count, dtypes.int32)
+    return chosen, cast_to(ox.Size(chosen), dtypes.int32)
+
+
+def _padded_suppression(
+    boxes: Any, scores: Any, most: Any, iou_threshold: Any, score_threshold: Any
+) -> tuple[Tensor, Tensor]:
+    places, chances = (cast_to(tensor(x), dtypes.float32) for x in (boxes, scores))
+    lead = shape_vector(chances, 0, -1)
+    count = reshape(counted(most, "max_output_size", "NonMaxSuppression"), [1])
+    batch, last, one = int64_constant([-1]), shape_vector(chances, -1), int64_constant([1])
+    found = ox.NonMaxSuppression(
+        reshape_to(places, concat_shape(batch, last, int64_constant([4]))),
+        reshape_to(chances, concat_shape(batch, one, last)),
+        count,
+        reshape(cast_to(tensor(iou_threshold), dtypes.float32), [1]),
+        reshape(cast_to(tensor(score_threshold), dtypes.float32), [1]),
+    )
+    # The boxes of an image stand behind one another, the best first.
+    image, _, box = (ox.Gather(found, int64_constant([i]), axis=1) for i in range(3))
+    images = product(lead)
+    numbers = ox.Range(int64_constant(0), reshape(images, []), int64_constant(1))
+    mine = cast_to(ox.Equal(ox.Unsqueeze(numbers, int64_constant([0])), image), dtypes.int64)
+    counts = ox.ReduceSum(mine, int64_constant([0]), keepdims=0)
+    begin = ox.CumSum(counts, int64_constant(0), exclusive=1)
+    row = ox.Range(int64_constant(0), ox.Squeeze(dimension(found, 0)), int64_constant(1))
+    place = ox.Sub(ox.Unsqueeze(row, one), ox.Gather(begin, image, axis=0))
+    empty = filled(concat_shape(images, count), 0, dtypes.int64)
+    chosen = ox.ScatterND(empty, ox.Concat(image, place, axis=1), reshape(box, [-1]))
+    return (
+        cast_to(reshape_to(chosen, concat_shape(lead, count)), dtypes.int32),
+        cast_to(reshape_to(counts, lead), dtypes.int32),
+    )
 
 
 # Of boxes without colours: the first has the first, and so on in turn.
