@@ -8,6 +8,7 @@ import os
 import struct
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import IO, Any
 
 from tfx.core.errors import DataLossError, InvalidArgumentError
@@ -87,7 +88,7 @@ class _RecordsStage(Stage):
             if self._now is None:
                 self._now, self._count = self._begin(name), 0
             try:
-                with file_errors(name):
+                with file_errors(name), compression_errors(name):
                     found = next(self._now)
             except StopIteration:
                 self._now = None
@@ -123,6 +124,15 @@ class _RecordsStage(Stage):
 # Readers
 
 
+@contextmanager
+def compression_errors(path: str) -> Iterator[None]:
+    """Raise ``DataLossError`` for what the libraries say of damaged compressed files."""
+    try:
+        yield
+    except (zlib.error, gzip.BadGzipFile, EOFError) as e:
+        raise DataLossError(f"{path}: {e}") from e
+
+
 def _opened(path: str, compression: str, size: int) -> IO[bytes]:
     if compression == "GZIP":
         return io.BufferedReader(gzip.open(path), size)
@@ -141,6 +151,8 @@ def _inflated(data: bytes, path: str) -> bytes:
             parts.append(stream.decompress(data))
         except zlib.error as e:
             raise DataLossError(f"{path}: {e}") from e
+        if not stream.eof:
+            raise DataLossError(f"{path}: the compressed data end too early")
         data = stream.unused_data
     return b"".join(parts)
 
@@ -154,6 +166,17 @@ def lines(path: str, compression: str, size: int) -> Iterator[bytes]:
             yield line
 
 
+def _read(file: IO[bytes], length: int) -> bytes:
+    """As many bytes as there are, up to a length."""
+    if length <= _BUFFER:
+        return file.read(length)
+    parts = []
+    while length > 0 and (part := file.read(min(length, 64 * _BUFFER))):
+        parts.append(part)
+        length -= len(part)
+    return b"".join(parts)
+
+
 def tfrecords(path: str, compression: str, size: int) -> Iterator[bytes]:
     """The records of a TFRecord file, compared with their checksums."""
     with _opened(path, compression, size) as file:
@@ -165,7 +188,8 @@ def tfrecords(path: str, compression: str, size: int) -> Iterator[bytes]:
             if len(head) < 12 or masked(crc32c(head[:8])) != int.from_bytes(head[8:], "little"):
                 raise DataLossError(f"{path}: corrupted record at {offset}")
             (length,) = struct.unpack("<Q", head[:8])
-            data, check = file.read(length), file.read(4)
+            # Not all at once: a length that lies would ask for all memory.
+            data, check = _read(file, length), file.read(4)
             if len(data) < length or len(check) < 4:
                 raise DataLossError(f"{path}: truncated record at {offset}")
             if masked(crc32c(data)) != int.from_bytes(check, "little"):

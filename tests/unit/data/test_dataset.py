@@ -13,6 +13,7 @@ import pytest
 
 import tfx as tf
 from tests.unit.data.reference import Dataset, plain, values
+from tfx.summary.records import crc32c, masked
 
 Invalid = tf.errors.InvalidArgumentError
 
@@ -349,6 +350,24 @@ class TestFiles:
             path.write_bytes(wrong)
             with pytest.raises(tf.errors.DataLossError, match="record at 0"):
                 list(tf.data.TFRecordDataset(str(path)))
+
+    @pytest.mark.parametrize("kind", ["GZIP", "ZLIB"])
+    def test_damaged_compressed_records(self, tmp_path: Path, kind: str) -> None:
+        path = tmp_path / "r"
+        with tf.io.TFRecordWriter(str(path), kind) as writer:
+            writer.write(b"abc" * 100)
+        data = path.read_bytes()
+        for wrong in (data[:1], data[:12], data[:-1], b"abc" + data, data[:12] + b"x" + data[13:]):
+            path.write_bytes(wrong)
+            with pytest.raises(tf.errors.DataLossError, match=str(path)):
+                list(tf.data.TFRecordDataset(str(path), kind))
+
+    def test_a_length_that_lies(self, tmp_path: Path) -> None:
+        path = tmp_path / "r"
+        head = (1 << 62).to_bytes(8, "little")
+        path.write_bytes(head + masked(crc32c(head)).to_bytes(4, "little") + b"abc")
+        with pytest.raises(tf.errors.DataLossError, match="truncated record at 0"):
+            list(tf.data.TFRecordDataset(str(path)))
 
     def test_fixed_length(self, tmp_path: Path) -> None:
         path = tmp_path / "r"

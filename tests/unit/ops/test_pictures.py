@@ -118,7 +118,11 @@ def test_sounds() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"RIFF", sound(1, width=1), sound(1, width=3), sound(1)[:50]]
+    "data",
+    [
+        *(b"", b"RIFF", sound(1, width=1), sound(1, width=3), sound(1)[:50]),
+        sound(1).replace(b"data", b"data\xff\xff\xff\xff"),
+    ],
 )
 def test_broken_sounds(data: bytes) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match="WAV"):

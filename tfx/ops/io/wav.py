@@ -81,7 +81,7 @@ def _decoded(data: bytes) -> tuple[Any, int]:
             width, channels = sound.getsampwidth(), sound.getnchannels()
             count, rate = sound.getnframes(), sound.getframerate()
             frames = sound.readframes(count)
-    except (wave.Error, EOFError, struct.error, ValueError) as e:
+    except (wave.Error, EOFError, struct.error, ValueError, RuntimeError) as e:
         raise InvalidArgumentError(f"Invalid WAV data: {e or 'it ends too early'}") from e
     if width != 2 or channels < 1 or len(frames) != count * channels * 2:
         raise InvalidArgumentError(
