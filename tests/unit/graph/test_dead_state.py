@@ -74,3 +74,24 @@ def test_nested():
     (inner,) = [n for n in node.attrs["body"].nodes if n.op == "If"]
     assert len(inner.outputs) == 1
     np.testing.assert_array_equal(f(tf.constant(4)).numpy(), 2)
+
+
+def test_branches_in_branches():
+    """Each is narrowed once: forty of them took for ever, and more did not fit into a file."""
+
+    def steps(x, i, depth):
+        if depth == 0:
+            return x
+        return tf.cond(i > depth, lambda: steps(x + 1, i, depth - 1), lambda: _doubled(x))
+
+    def _doubled(x):
+        return tf.while_loop(lambda j, _: j < 3, lambda j, y: (j + 1, y + x), (0, x))[1]
+
+    f = tf.function(lambda x, i: steps(x, i, 40), autograph=False)
+    x = tf.constant(1.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x, tf.constant(38))
+    assert float(y) == 4.0
+    assert float(tape.gradient(y, x)) == 4.0
+    assert float(f(x, tf.constant(50))) == 41.0

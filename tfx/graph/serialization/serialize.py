@@ -21,6 +21,7 @@ from tfx.graph import ir, schema
 from tfx.graph.custom_gradients import CustomGradient, all_graphs
 from tfx.graph.ir import Graph, Node, Value, bodies_below
 from tfx.graph.serialization import protos
+from tfx.graph.serialization.limit_body_depth import limit_body_depth
 from tfx.graph.tags import Mark
 from tfx.kernels.library import DOMAIN as KERNELS_DOMAIN
 
@@ -73,6 +74,7 @@ def to_model(
         metadata: ``metadata_props`` of the model.
         sources: Keep the line of the user's program with each node.
     """
+    graph = limit_body_depth(graph)
     return _ModelWriter(graph, initializers or {}, sources).write(
         input_names, output_names, metadata or {}
     )
@@ -341,6 +343,8 @@ class _ModelWriter:
         self._in_function += 1
         self._write_nodes(proto, graph, names)
         self._in_function -= 1
+        if self.has_fused:
+            proto.opset_import.append(onnx.helper.make_opsetid(KERNELS_DOMAIN, 1))
         made = {id(v) for node in graph.nodes for v in node.outputs}
         for value in graph.outputs:
             output = names.get(value)
