@@ -19,6 +19,7 @@ from tfx.linalg_ops.lu import lu_reconstruct as lu_reconstruct
 from tfx.linalg_ops.lu import lu_solve as lu_solve
 from tfx.linalg_ops.lu import slogdet as slogdet
 from tfx.linalg_ops.matrix_exponential import expm as expm
+from tfx.linalg_ops.matrix_logarithm import logm as logm
 from tfx.linalg_ops.matrix_square_root import sqrtm as sqrtm
 from tfx.linalg_ops.norms import norm as norm
 from tfx.linalg_ops.norms import normalize as normalize

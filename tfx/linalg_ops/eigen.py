@@ -11,13 +11,12 @@ from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
 from tfx.linalg_ops import jacobi_rotations
-from tfx.linalg_ops.complex_matrices import embedded
 from tfx.linalg_ops.qr import reflected
-from tfx.linalg_ops.row_loops import either, lower_part, matrices, places, run
+from tfx.linalg_ops.row_loops import either, lower_part, matrices, mirrored, places, run
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
 from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.shapes import concat_shape, dimension, filled, shape_vector
-from tfx.ops.linalg.matmul import matmul, swap_last_two
+from tfx.ops.linalg.matmul import adjoint, matmul, swap_last_two
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.reduction import reduce_max, reduce_sum
 
@@ -38,16 +37,17 @@ class Svd(NamedTuple):
 
 
 def eigh(tensor: Any, name: str | None = None) -> Eigh:
-    """Eigenvalues and eigenvectors of symmetric matrices.
+    """Eigenvalues and eigenvectors of self-adjoint matrices.
 
     Args:
-        tensor: ``[..., n, n]`` of a floating dtype; only the lower triangle is read.
+        tensor: ``[..., n, n]`` of a floating or complex dtype; only the lower triangle is read, and
+            of the diagonal the real parts.
         name: Accepted for compatibility.
 
     Returns:
         ``(e, v)``: eigenvalues ``[..., n]``, ascending, and eigenvectors as the columns of
-        ``[..., n, n]``. Signs of eigenvectors are not defined. Gradients leave out what equal
-        eigenvalues would divide by zero.
+        ``[..., n, n]``, both of that dtype. Signs of eigenvectors, or their phases, are not
+        defined. Gradients leave out what equal eigenvalues would divide by zero.
 
     Raises:
         InvalidArgumentError: no square matrices.
@@ -59,9 +59,9 @@ def eigh(tensor: Any, name: str | None = None) -> Eigh:
     """
     if rank_is_open(tensor):
         return Eigh(*over_batches(eigh, (tensor, 2)))
-    a = matrices(tensor, "SelfAdjointEigV2", square=True)
-    e, v = _symmetric(_mirrored(a))
-    return Eigh(e, v)
+    a = matrices(tensor, "SelfAdjointEigV2", square=True, complex_too=True)
+    e, v = _self_adjoint(mirrored(a))
+    return Eigh(cast_to(e, a.dtype), v)
 
 
 def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
@@ -79,32 +79,21 @@ def eigvalsh(tensor: Any, name: str | None = None) -> Tensor:
         >>> tf.linalg.eigvalsh([[2.0, 0.0], [0.0, 1.0]]).numpy()
         array([1., 2.], dtype=float32)
     """
-    if rank_is_open(tensor):
-        whole: Tensor = over_batches(eigvalsh, (tensor, 2))
-        return whole
-    a = matrices(tensor, "SelfAdjointEigV2", square=True, complex_too=True)
-    if a.dtype.is_complex:
-        return cast_to(eigh(embedded(a)).e[..., ::2], a.dtype)
-    return eigh(a).e
-
-
-def _mirrored(a: Tensor) -> Tensor:
-    """The lower triangle and its mirror image."""
-    strict = lower_part(a, 0.0)
-    return lower_part(a) + swap_last_two(strict)
+    return eigh(tensor).e
 
 
 @custom_gradient
-def _symmetric(a: Tensor) -> Any:
+def _self_adjoint(a: Tensor) -> Any:
+    """Eigenvalues, which are real, and eigenvectors."""
     e, v = _eigen(a)
 
     def grad(de: Tensor, dv: Tensor) -> Tensor:
-        e, v = either(_symmetric, _eigen)(a)
-        turned = matmul(v, dv, transpose_a=True)
-        inner = _gaps(e) * turned
-        inner = inner + _on_diagonal(de)
-        da = matmul(matmul(v, inner), v, transpose_b=True)
-        return (da + swap_last_two(da)) * 0.5
+        e, v = either(_self_adjoint, _eigen)(a)
+        turned = matmul(v, dv, adjoint_a=True)
+        inner = cast_to(_gaps(e), a.dtype) * turned
+        inner = inner + cast_to(_on_diagonal(de), a.dtype)
+        da = matmul(matmul(v, inner), v, adjoint_b=True)
+        return (da + adjoint(da)) * 0.5
 
     return (e, v), grad
 
@@ -135,12 +124,10 @@ def svd(
 ) -> Any:
     """The singular values of matrices, and their singular vectors.
 
-    ``tensor = u @ diag(s) @ transpose(v)``. (NumPy returns the transpose of ``v``, and another
-    order.)
+    ``tensor = u @ diag(s) @ adjoint(v)``. (NumPy returns the adjoint of ``v``, and another order.)
 
     Args:
-        tensor: ``[..., m, n]`` of a floating dtype; for the singular values alone, which are real,
-            also of a complex one.
+        tensor: ``[..., m, n]`` of a floating or complex dtype.
         full_matrices: Return all ``m`` columns of ``u`` and all ``n`` of ``v``; what they have
             beside the first k has no gradient.
         compute_uv: Return the vectors too, and not the singular values alone.
@@ -148,8 +135,8 @@ def svd(
 
     Returns:
         ``(s, u, v)``: ``[..., k]`` in descending order, ``[..., m, k]`` and ``[..., n, k]``, where
-        ``k`` is the smaller of ``m`` and ``n``; or ``s`` alone. Signs of the vectors are not
-        defined.
+        ``k`` is the smaller of ``m`` and ``n``; or ``s`` alone. Values are real. Signs of the
+        vectors, or their phases, are not defined.
 
     Raises:
         InvalidArgumentError: no matrices.
@@ -162,9 +149,7 @@ def svd(
     if rank_is_open(tensor):
         found = over_batches(lambda x: svd(x, full_matrices, compute_uv), (tensor, 2))
         return Svd(*found) if compute_uv else found
-    a = matrices(tensor, "Svd", complex_too=not compute_uv)
-    if a.dtype.is_complex:
-        return svd(embedded(a), compute_uv=False)[..., ::2]
+    a = matrices(tensor, "Svd", complex_too=True)
     s, u, v = _decomposed(a)
     if not compute_uv:
         return s
@@ -190,23 +175,29 @@ def _decomposed(a: Tensor) -> Any:
 
     def grad(ds: Tensor, du: Tensor, dv: Tensor) -> Tensor:
         s, u, v = either(_decomposed, _values)(a)
-        gaps = _gaps(s * s)
-        rows = ox.Unsqueeze(s, int64_constant([-1]))
+        gaps = cast_to(_gaps(s * s), a.dtype)
         columns = ox.Unsqueeze(s, int64_constant([-2]))
-        j = gaps * matmul(u, du, transpose_a=True)
-        k = gaps * matmul(v, dv, transpose_a=True)
-        inner = (j + swap_last_two(j)) * columns + rows * (k + swap_last_two(k))
-        da = matmul(matmul(u, inner + _on_diagonal(ds)), v, transpose_b=True)
         none = ox.Equal(columns, scalar_like(0, s))
         one = scalar_like(1, s)
         over = ox.Where(none, scalar_like(0, s), one / ox.Where(none, one, columns))
+        over, columns = cast_to(over, a.dtype), cast_to(columns, a.dtype)
+        rows = swap_last_two(columns)
+        turned = matmul(v, dv, adjoint_a=True)
+        j = gaps * matmul(u, du, adjoint_a=True)
+        k = gaps * turned
+        inner = (j + adjoint(j)) * columns + rows * (k + adjoint(k))
+        inner = inner + cast_to(_on_diagonal(ds), a.dtype)
+        if a.dtype.is_complex:  # the phase that both vectors of a value have in common
+            phases = lower_part(turned) - lower_part(turned, 0.0)
+            inner = inner + (adjoint(phases) - phases) * over * 0.5
+        da = matmul(matmul(u, inner), v, adjoint_b=True)
         # What the vectors do outside of the space that they span.
         if a.shape[-2] is None or a.shape[-2] != u.shape[-1]:
-            outside = (du - matmul(u, matmul(u, du, transpose_a=True))) * over
-            da = da + matmul(outside, v, transpose_b=True)
+            outside = (du - matmul(u, matmul(u, du, adjoint_a=True))) * over
+            da = da + matmul(outside, v, adjoint_b=True)
         if a.shape[-1] is None or a.shape[-1] != v.shape[-1]:
-            outside = (dv - matmul(v, matmul(v, dv, transpose_a=True))) * over
-            da = da + matmul(u, outside, transpose_b=True)
+            outside = (dv - matmul(v, matmul(v, dv, adjoint_a=True))) * over
+            da = da + matmul(u, outside, adjoint_b=True)
         return da
 
     return (s, u, v), grad
@@ -218,7 +209,7 @@ def _values(a: Tensor) -> list[Tensor]:
     if rows is None or columns is None:
         return _values_of_open_size(a)
     wide = columns > rows
-    tall = swap_last_two(a) if wide else a
+    tall = adjoint(a) if wide else a
     long, short = (columns, rows) if wide else (rows, columns)
     scaled, s, v = run(
         jacobi_rotations.singular, tall, sizes=[[long, short], [short], [short, short]]
@@ -258,10 +249,9 @@ def _directions(scaled: Tensor, s: Tensor) -> Tensor:
     """Columns of these lengths as orthonormal ones."""
     lengths = ox.Unsqueeze(s, int64_constant([-2]))
     none = ox.LessOrEqual(lengths, _tiny(s))
-    one = scalar_like(1, s)
-    u = scaled / ox.Where(none, one, lengths)
+    u = scaled / cast_to(ox.Where(none, scalar_like(1, s), lengths), scaled.dtype)
     # Columns without a direction get one that is orthogonal to all others.
-    u = ox.Where(none, scalar_like(0, s), u)
+    u = ox.Where(none, scalar_like(0, u), u)
     return ox.Where(none, reflected(u, False)[0], u)
 
 
@@ -278,7 +268,7 @@ def matrix_rank(
     """Return the number of singular values that are not zero.
 
     Args:
-        a: ``[..., m, n]`` of a floating dtype.
+        a: ``[..., m, n]`` of a floating or complex dtype.
         tol: What counts as zero; None: the largest one times the dtype's epsilon times the larger
             of ``m`` and ``n``.
         validate_args: Accepted for compatibility.
@@ -295,23 +285,24 @@ def matrix_rank(
     if rank_is_open(a):
         found: Tensor = over_batches(lambda x: matrix_rank(x, tol), (a, 2))
         return found
-    x = matrices(a, "matrix_rank")
+    x = matrices(a, "matrix_rank", complex_too=True)
     s = svd(x, compute_uv=False)
     if tol is None:
-        limit = reduce_max(s, -1, keepdims=True) * _relative(x)
+        limit = reduce_max(s, -1, keepdims=True) * _relative(x, s)
     else:
         limit = cast_to(tensor(tol), s.dtype)
         limit = ox.Unsqueeze(limit, int64_constant([-1]))
     return reduce_sum(cast_to(ox.Greater(s, limit), dtypes.int32), -1)
 
 
-def _relative(x: Tensor, factor: float = 1.0) -> Tensor:
-    epsilon = factor * float(dtypes.finfo(x.dtype).eps)
+def _relative(x: Tensor, s: Tensor, factor: float = 1.0) -> Tensor:
+    """The larger size of matrices times the epsilon of their singular values' dtype."""
+    epsilon = factor * float(dtypes.finfo(s.dtype).eps)
     sizes = [d for d in x.shape[-2:].as_list() if d is not None]
     if len(sizes) == 2:
-        return scalar_like(max(sizes) * epsilon, x)
+        return scalar_like(max(sizes) * epsilon, s)
     size = ox.ReduceMax(shape_vector(x, -2), keepdims=0)
-    return ox.Mul(cast_to(size, x.dtype), scalar_like(epsilon, x))
+    return ox.Mul(cast_to(size, s.dtype), scalar_like(epsilon, s))
 
 
 def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | None = None) -> Tensor:
@@ -336,7 +327,7 @@ def pinv(a: Any, rcond: Any = None, validate_args: bool = False, name: str | Non
         whole: Tensor = over_batches(lambda x: pinv(x, rcond), (a, 2))
         return whole
     x = matrices(a, "pinv")
-    limit = _relative(x, 10.0) if rcond is None else tensor(rcond, x.dtype)
+    limit = _relative(x, x, 10.0) if rcond is None else tensor(rcond, x.dtype)
     found: Tensor = _inverted(x, limit)
     return found
 

@@ -10,11 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
-from tfx.ops.common.arguments import require_dtype, tensor
+from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops.row_loops import either
+from tfx.linalg_ops.solve import solve
+from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.python_ops import by_python
+from tfx.ops.linalg.diagonals import diag, diag_part
+from tfx.ops.linalg.matmul import adjoint, matmul
+from tfx.ops.math.complex_parts import real
 
 _COMPLEX = {
     dtypes.float32: dtypes.complex64,
@@ -37,10 +44,11 @@ class Eig(NamedTuple):
 
 
 def eig(tensor: Any, name: str | None = None) -> Eig:
-    """Eigenvalues and eigenvectors of square matrices. No gradient flows through it.
+    """Eigenvalues and eigenvectors of square matrices.
 
-    Use ``eigh`` for symmetric matrices: it is real, has gradients and can be saved. Complex tensors
-    can be kept, and ``tf.math.real``, ``imag``, ``angle`` and ``tf.abs`` make real ones of them.
+    Use ``eigh`` for self-adjoint matrices: its values are real, and it can be saved. Gradients
+    leave out what equal eigenvalues would divide by zero; those of a loss that depends on the
+    phases of eigenvectors, which are not defined, mean nothing.
 
     Args:
         tensor: ``[..., n, n]`` of float32, float64, complex64 or complex128.
@@ -60,15 +68,7 @@ def eig(tensor: Any, name: str | None = None) -> Eig:
         >>> tf.math.imag(e).numpy()
         array([ 1., -1.], dtype=float32)
     """
-    a, kind = _square(tensor)
-    shape = a.shape.symbolic
-
-    def decompose(array: Any) -> list[Any]:
-        values, vectors = _computed(np.linalg.eig, array)
-        return [values, vectors]
-
-    outputs = [(kind, None if shape is None else shape[:-1]), (kind, shape)]
-    return Eig(*by_python("linalg.eig", decompose, [a], outputs))
+    return Eig(*_differentiable(_square(tensor)))
 
 
 def eigvals(tensor: Any, name: str | None = None) -> Tensor:
@@ -83,12 +83,55 @@ def eigvals(tensor: Any, name: str | None = None) -> Tensor:
         >>> tf.reduce_max(tf.abs(tf.linalg.eigvals([[0.0, 2.0], [-2.0, 0.0]]))).numpy()
         np.float32(2.0)
     """
-    a, kind = _square(tensor)
-    shape = a.shape.symbolic
+    found: Tensor = _differentiable_values(_square(tensor))
+    return found
+
+
+@custom_gradient
+def _differentiable(a: Tensor) -> tuple[list[Tensor], Any]:
+    def gradient(de: Tensor, dv: Tensor) -> Tensor:
+        e, v = either(_differentiable, _decomposed)(a)
+        turned = adjoint(v)
+        inner = matmul(turned, dv)
+        # Eigenvectors keep their length 1.
+        along = diag(cast_to(real(diag_part(inner)), inner.dtype))
+        gaps = e[..., None, :] - e[..., :, None]
+        none = ox.Equal(gaps, scalar_like(0, gaps))
+        over = ox.Where(none, gaps, 1 / ox.Where(none, scalar_like(1, gaps), gaps))
+        middle = diag(de) + conjugate(over) * (inner - matmul(matmul(turned, v), along))
+        return _brought_back(turned, middle, a)
+
+    return _decomposed(a), gradient
+
+
+@custom_gradient
+def _differentiable_values(a: Tensor) -> tuple[Tensor, Any]:
+    def gradient(de: Tensor) -> Tensor:
+        v = either(_differentiable, _decomposed)(a)[1]
+        return _brought_back(adjoint(v), diag(de), a)
+
+    kind, shape = _COMPLEX[a.dtype], a.shape.symbolic
     lead = None if shape is None else shape[:-1]
-    return by_python(
+    found = by_python(
         "linalg.eigvals", lambda x: [_computed(np.linalg.eigvals, x)], [a], [(kind, lead)]
-    )[0]
+    )
+    return found[0], gradient
+
+
+def _brought_back(turned: Tensor, middle: Tensor, like: Tensor) -> Tensor:
+    """A gradient in the basis of eigenvectors, whose adjoint is given, in that of the matrix."""
+    found = solve(turned, matmul(middle, turned))
+    return found if like.dtype.is_complex else real(found)
+
+
+def _decomposed(a: Tensor) -> list[Tensor]:
+    def decompose(array: Any) -> list[Any]:
+        values, vectors = _computed(np.linalg.eig, array)
+        return [values, vectors]
+
+    kind, shape = _COMPLEX[a.dtype], a.shape.symbolic
+    outputs = [(kind, None if shape is None else shape[:-1]), (kind, shape)]
+    return list(by_python("linalg.eig", decompose, [a], outputs))
 
 
 def _computed(function: Any, array: Any) -> Any:
@@ -102,7 +145,7 @@ def _computed(function: Any, array: Any) -> Any:
         ) from e
 
 
-def _square(x: Any) -> tuple[Tensor, DType]:
+def _square(x: Any) -> Tensor:
     a = tensor(x)
     wanted = "float32, float64, complex64 or complex128"
     require_dtype(a, a.dtype in _COMPLEX, "Eig", wanted)
@@ -112,4 +155,4 @@ def _square(x: Any) -> tuple[Tensor, DType]:
         raise InvalidArgumentError(
             f"Input matrix must be square: Eig takes [..., n, n]; got shape {a.shape}.", op="Eig"
         )
-    return a, _COMPLEX[a.dtype]
+    return a

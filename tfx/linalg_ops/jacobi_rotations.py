@@ -3,6 +3,7 @@
 In round r of a tournament each number meets the partner ``(r - i) mod m``. The rotations of a round
 touch different pairs, so they are one gather and a few products of whole matrices. It loses fewer
 digits than tridiagonal methods and needs no branch; it goes on until nothing is left to rotate.
+Of complex numbers a rotation turns the phase of the partner, too, so that what mixes them is real.
 """
 
 from __future__ import annotations
@@ -18,9 +19,11 @@ from tfx.kernels.programs import MatrixOperation
 from tfx.linalg_ops import lapack
 from tfx.linalg_ops.row_loops import count
 from tfx.ops.common.arguments import cast_to, scalar_like
+from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.linalg.bands import numbers
-from tfx.ops.linalg.matmul import swap_last_two
+from tfx.ops.linalg.matmul import adjoint
+from tfx.ops.math.complex_parts import real
 
 _SWEEPS = 40
 
@@ -60,8 +63,16 @@ def _angles(
 ) -> tuple[Tensor, Tensor]:
     """Cosine and sine of the rotations that make ``mixed`` zero, ``[batch, n]`` each.
 
-    The sine of the one is minus that of the other of a pair.
+    The sine of the one is minus that of the other of a pair, or its conjugate. What mixes two
+    numbers may be complex, and then the sine is.
     """
+    phase = None
+    if mixed.dtype.is_complex:
+        size = ox.Abs(mixed)
+        none = ox.Equal(size, scalar_like(0, size))
+        over = ox.Where(none, scalar_like(1, size), size)
+        phase = ox.Div(conjugate(mixed), cast_to(over, mixed.dtype))
+        mixed = size
     zero, one = scalar_like(0, own), scalar_like(1, own)
     idle = ox.Or(ox.Equal(mixed, zero), ox.Not(paired))
     twice = ox.Add(mixed, mixed)
@@ -73,7 +84,10 @@ def _angles(
     tangent = ox.Where(idle, zero, tangent)
     root = ox.Sqrt(ox.Add(one, ox.Mul(tangent, tangent)))
     cosine = ox.Div(one, root)
-    return cosine, ox.Mul(tangent, cosine)
+    sine = ox.Mul(tangent, cosine)
+    if phase is None:
+        return cosine, sine
+    return cast_to(cosine, phase.dtype), ox.Mul(cast_to(sine, phase.dtype), phase)
 
 
 def _turned(x: Tensor, partners: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
@@ -96,35 +110,40 @@ def _epsilon(x: Tensor) -> Tensor:
     return scalar_like(1.2e-7 if x.dtype is dtypes.float32 else 2.3e-16, x)
 
 
+def _squares(x: Tensor, axes: Tensor) -> Tensor:
+    """The sums of squared magnitudes."""
+    return ox.ReduceSumSquare(ox.Abs(x) if x.dtype.is_complex else x, axes, **_FLAT)
+
+
 def _symmetric(a: Tensor) -> Sequence[Tensor]:
-    """Ascending eigenvalues and eigenvectors of symmetric ``[batch, n, n]``."""
+    """Ascending eigenvalues and eigenvectors of self-adjoint ``[batch, n, n]``."""
     size = count(a, 1)
     tournament = _Tournament(size)
     zero = scalar_like(0, a)
     every = int64_constant([1, 2])
     a, flaw = _without_flaws(a)
-    whole = ox.ReduceSumSquare(a, every, keepdims=0)
-    goal = ox.Mul(whole, ox.Mul(_epsilon(a), _epsilon(a)))
+    whole = _squares(a, every)
+    goal = ox.Mul(whole, ox.Mul(_epsilon(whole), _epsilon(whole)))
     limit = ox.Mul(tournament.rounds, int64_constant(_SWEEPS))
     rows = ox.Unsqueeze(numbers(size), int64_constant([1]))
     diagonal = ox.Equal(rows, numbers(size))
 
     def goes_on(r: Tensor, m: Tensor, v: Tensor) -> Tensor:
         rest = ox.Where(diagonal, zero, m)
-        left = ox.ReduceSumSquare(rest, every, keepdims=0)
+        left = _squares(rest, every)
         return ox.And(_any(ox.Greater(left, goal)), ox.Less(r, limit))
 
     def body(r: Tensor, m: Tensor, v: Tensor) -> list[Tensor]:
         partners = tournament.partners(r)
-        own = ox.ReduceSum(ox.Where(diagonal, m, zero), int64_constant([2]), **_FLAT)
+        own = real(ox.ReduceSum(ox.Where(diagonal, m, zero), int64_constant([2]), **_FLAT))
         met = ox.Equal(ox.Unsqueeze(partners, int64_constant([1])), numbers(size))
         mixed = ox.ReduceSum(ox.Where(met, m, zero), int64_constant([2]), **_FLAT)
         other = ox.Gather(own, partners, axis=1)
         first, paired = tournament.first(partners), tournament.paired(partners)
         # Rounding may leave two numbers of opposite signs, and both must turn by one angle.
-        mixed = ox.Where(first, mixed, ox.Gather(mixed, partners, axis=1))
+        mixed = ox.Where(first, mixed, conjugate(ox.Gather(mixed, partners, axis=1)))
         turn = _angles(own, other, mixed, first, paired)
-        m = _turned(swap_last_two(_turned(m, partners, *turn)), partners, *turn)
+        m = _turned(adjoint(_turned(m, partners, *turn)), partners, *turn)
         # What was made zero is zero, whatever rounding says.
         gone = ox.And(met, ox.Not(diagonal))
         m = ox.Where(gone, zero, m)
@@ -132,9 +151,9 @@ def _symmetric(a: Tensor) -> Sequence[Tensor]:
 
     start = [int64_constant(0), a, _identity(a, size)]
     _, m, v = while_loop(goes_on, body, start)
-    values = ox.ReduceSum(ox.Where(diagonal, m, zero), int64_constant([2]), **_FLAT)
+    values = real(ox.ReduceSum(ox.Where(diagonal, m, zero), int64_constant([2]), **_FLAT))
     values, v = _in_order(values, v, largest=False)
-    return _flawed(values, flaw), ox.Add(v, flaw)
+    return _flawed(values, flaw), ox.Add(v, cast_to(flaw, v.dtype))
 
 
 def _singular(a: Tensor) -> Sequence[Tensor]:
@@ -158,13 +177,13 @@ def _singular(a: Tensor) -> Sequence[Tensor]:
         turned = ox.And(turned, ox.Not(begins))
         partners = tournament.partners(r)
         axis = int64_constant([1])
-        own = ox.ReduceSumSquare(x, axis, **_FLAT)
+        own = _squares(x, axis)
         other = ox.Gather(own, partners, axis=1)
         mate = ox.Gather(x, partners, axis=2)
-        mixed = ox.ReduceSum(ox.Mul(x, mate), axis, **_FLAT)
+        mixed = ox.ReduceSum(ox.Mul(conjugate(x), mate), axis, **_FLAT)
         first, paired = tournament.first(partners), tournament.paired(partners)
         scale = ox.Mul(ox.Sqrt(own), ox.Sqrt(other))
-        skew = ox.Greater(ox.Abs(mixed), ox.Mul(scale, _epsilon(x)))
+        skew = ox.Greater(ox.Abs(mixed), ox.Mul(scale, _epsilon(scale)))
         skew = ox.And(skew, paired)
         turn = _angles(own, other, mixed, first, skew)
         x, v = _turned(x, partners, *turn), _turned(v, partners, *turn)
@@ -173,9 +192,14 @@ def _singular(a: Tensor) -> Sequence[Tensor]:
 
     start = [int64_constant(0), a, _identity(a, size), never]
     _, x, v, _ = while_loop(goes_on, body, start)
-    values = ox.ReduceL2(x, int64_constant([1]), **_FLAT)
+    size = ox.Abs(x) if x.dtype.is_complex else x
+    values = ox.ReduceL2(size, int64_constant([1]), **_FLAT)
     values, x, v = _in_order(values, x, v, largest=True)
-    return ox.Add(x, flaw), _flawed(values, flaw), ox.Add(v, flaw)
+    return (
+        ox.Add(x, cast_to(flaw, x.dtype)),
+        _flawed(values, flaw),
+        ox.Add(v, cast_to(flaw, v.dtype)),
+    )
 
 
 def _without_flaws(a: Tensor) -> tuple[Tensor, Tensor]:
@@ -184,6 +208,7 @@ def _without_flaws(a: Tensor) -> tuple[Tensor, Tensor]:
     Rotations do not mix what is not finite with everything else, as a decomposition must.
     """
     difference = ox.Sub(a, a)
+    difference = ox.Abs(difference) if a.dtype.is_complex else difference
     flaw = ox.ReduceSum(difference, int64_constant([1, 2]), keepdims=1)
     return ox.Where(ox.IsNaN(flaw), scalar_like(0, a), a), flaw
 

@@ -2,8 +2,9 @@
 
 The loops of ONNX operators beside this module are what is saved, and what runs inside of branches
 and loops; for matrices of some hundred rows they take up to a thousand times as long. A routine
-takes arrays ``[batch, ...]`` of float32 or float64 and gives what the loop gives, but for rounding
-and the signs that a decomposition leaves open. None: it is not for this input, the loop is.
+takes arrays ``[batch, ...]`` of float32 or float64, or of complex numbers of these, and gives what
+the loop gives, but for rounding and the signs that a decomposition leaves open. None: it is not for
+this input, the loop is.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _MOST_DENSE = 512
 
 
 def eigh(a: Array) -> Results:
-    """Ascending eigenvalues and the eigenvectors of symmetric matrices."""
+    """Ascending eigenvalues and the eigenvectors of self-adjoint matrices."""
 
     def decompose(a: Array) -> Results:
         return np.linalg.eigh(a)
@@ -36,7 +37,7 @@ def svd(a: Array) -> Results:
 
     def decompose(a: Array) -> Results:
         u, s, vt = np.linalg.svd(a, full_matrices=False)
-        return u * s[:, None, :], s, np.swapaxes(vt, 1, 2)
+        return u * s[:, None, :], s, np.conj(np.swapaxes(vt, 1, 2))
 
     return _of_finite(decompose, a)
 

@@ -37,7 +37,7 @@ from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.linalg.bands import numbers
 from tfx.ops.linalg.diagonals import diag_part
-from tfx.ops.linalg.matmul import matmul, swap_last_two
+from tfx.ops.linalg.matmul import adjoint, matmul
 from tfx.ops.math.complex_parts import real
 from tfx.ops.math.elementwise import abs, log, sign
 from tfx.ops.math.reduction import reduce_prod, reduce_sum
@@ -61,7 +61,7 @@ def lu(input: Any, output_idx_type: DTypeLike = dtypes.int32, name: str | None =
     """The LU decomposition with exchanged rows: ``input[p] = l @ u``.
 
     Args:
-        input: ``[..., n, n]`` of a floating dtype.
+        input: ``[..., n, n]`` of a floating or complex dtype.
         output_idx_type: int32 or int64, the dtype of ``p``.
         name: Accepted for compatibility.
 
@@ -81,7 +81,7 @@ def lu(input: Any, output_idx_type: DTypeLike = dtypes.int32, name: str | None =
     """
     if rank_is_open(input):
         return Lu(*over_batches(lambda x: lu(x, output_idx_type), (input, 2)))
-    a = matrices(input, "Lu", square=True)
+    a = matrices(input, "Lu", square=True, complex_too=True)
     factors, order, _ = _eliminated(a)
     if isinstance(factors, EagerTensor):
         _require_pivots(factors, "Lu")
@@ -105,14 +105,14 @@ def _eliminated(a: Tensor) -> Any:
         unit = unit + _identity(unit)
         upper = found - lower_part(found, 0.0)
         strict = lower_part(dlu, 0.0)
-        # l^-T (tril(l^T dl, -1) + triu(du u^T)) u^-T, and the rows put back.
-        below = lower_part(matmul(unit, strict, transpose_a=True), 0.0)
-        above = matmul(dlu - strict, upper, transpose_b=True)
+        # l^-H (tril(l^H dl, -1) + triu(du u^H)) u^-H, and the rows put back.
+        below = lower_part(matmul(unit, strict, adjoint_a=True), 0.0)
+        above = matmul(dlu - strict, upper, adjoint_b=True)
         middle = below + above - lower_part(above, 0.0)
-        left = solve(swap_last_two(unit), middle, lower=False)
-        turned = solve(upper, swap_last_two(left), lower=False)
-        # turned = u^-1 (l^-T middle)^T is the transpose of what is wanted.
-        found_rows = swap_last_two(turned)
+        left = solve(adjoint(unit), middle, lower=False)
+        turned = solve(upper, adjoint(left), lower=False)
+        # turned = u^-1 (l^-H middle)^H is the adjoint of what is wanted.
+        found_rows = adjoint(turned)
         back = argsort(rows, axis=-1)
         return gather(found_rows, back, batch_dims=len(a.shape) - 2, axis=-2)
 
@@ -188,7 +188,7 @@ def lu_reconstruct(
         array([[1., 2.],
                [2., 6.]], dtype=float32)
     """
-    factors = matrices(lower_upper, "lu_reconstruct", square=True)
+    factors = matrices(lower_upper, "lu_reconstruct", square=True, complex_too=True)
     strict = lower_part(factors, 0.0)
     found = matmul(strict + _identity(factors), factors - strict)
     return gather(found, argsort(perm, axis=-1), batch_dims=len(factors.shape) - 2, axis=-2)
@@ -212,7 +212,7 @@ def lu_solve(
         array([[3.],
                [2.]], dtype=float32)
     """
-    factors = matrices(lower_upper, "lu_solve", square=True)
+    factors = matrices(lower_upper, "lu_solve", square=True, complex_too=True)
     b = gather(tensor(rhs, factors.dtype), perm, batch_dims=len(factors.shape) - 2, axis=-2)
     unit = lower_part(factors, 0.0) + _identity(factors)
     return triangular_solve(factors, triangular_solve(unit, b), lower=False)
@@ -229,7 +229,7 @@ def lu_matrix_inverse(
         array([[0. , 1. ],
                [0.5, 0. ]], dtype=float32)
     """
-    factors = matrices(lower_upper, "lu_matrix_inverse", square=True)
+    factors = matrices(lower_upper, "lu_matrix_inverse", square=True, complex_too=True)
     one = ox.Expand(_identity(factors), ox.Shape(factors))
     return lu_solve(factors, perm, one)
 

@@ -10,6 +10,7 @@ from tfx.core import dtypes
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
+from tfx.linalg_ops.complex_matrices import embedded, of_embedded
 from tfx.linalg_ops.row_loops import matrices, places
 from tfx.linalg_ops.solve import solve
 from tfx.ops.common.arguments import cast_to, scalar_like
@@ -26,7 +27,7 @@ def expm(input: Any, name: str | None = None) -> Tensor:
     """The exponential of square matrices.
 
     Args:
-        input: ``[..., n, n]`` of a floating dtype.
+        input: ``[..., n, n]`` of a floating or complex dtype.
         name: Accepted for compatibility.
 
     Raises:
@@ -41,7 +42,9 @@ def expm(input: Any, name: str | None = None) -> Tensor:
     if rank_is_open(input):
         whole: Tensor = over_batches(expm, (input, 2))
         return whole
-    given = matrices(input, "matrix_exponential", square=True)
+    given = matrices(input, "matrix_exponential", square=True, complex_too=True)
+    if given.dtype.is_complex:
+        return of_embedded(expm(embedded(given)), given)
     a = given if given.dtype.size >= 4 else cast_to(given, dtypes.float32)
     degree, reach = _DEGREES[a.dtype]
     norm = reduce_max(reduce_sum(ox.Abs(stop_gradient(a)), -2, keepdims=True), -1, True)

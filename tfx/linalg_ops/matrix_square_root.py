@@ -10,6 +10,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.function.gradients.custom_gradient import custom_gradient
+from tfx.linalg_ops.complex_matrices import embedded, of_embedded
 from tfx.linalg_ops.row_loops import either, matrices, places
 from tfx.linalg_ops.solve import inv, solve
 from tfx.ops.array.reshape import reshape
@@ -28,7 +29,8 @@ def sqrtm(input: Any, name: str | None = None) -> Tensor:
     """The principal square roots of square matrices: those whose eigenvalues have positive parts.
 
     Args:
-        input: ``[..., n, n]`` of a floating dtype, invertible, without negative eigenvalues.
+        input: ``[..., n, n]`` of a floating or complex dtype, invertible, without negative
+            eigenvalues.
         name: Accepted for compatibility.
 
     Returns:
@@ -46,24 +48,29 @@ def sqrtm(input: Any, name: str | None = None) -> Tensor:
     if rank_is_open(input):
         whole: Tensor = over_batches(sqrtm, (input, 2))
         return whole
-    given = matrices(input, "sqrtm", square=True)
+    given = matrices(input, "sqrtm", square=True, complex_too=True)
+    if given.dtype.is_complex:
+        return of_embedded(sqrtm(embedded(given)), given)
     a = given if given.dtype.size >= 4 else cast_to(given, dtypes.float32)
     return cast_to(_differentiable(a), given.dtype)
 
 
 @custom_gradient
 def _differentiable(a: Tensor) -> tuple[Tensor, Any]:
-    root = _iterated(stop_gradient(a))
+    root = iterated_root(stop_gradient(a))
 
     def gradient(dy: Tensor) -> Tensor:
-        found = either(_differentiable, _iterated)(a)
+        found = either(_differentiable, iterated_root)(a)
         return _sylvester(matrix_transpose(found), dy)
 
     return root, gradient
 
 
-def _iterated(a: Tensor) -> Tensor:
-    """Denman and Beavers' iteration in its product form: ``x`` goes to the root, ``m`` to 1."""
+def iterated_root(a: Tensor) -> Tensor:
+    """The roots of real matrices, for tapes that need not see how.
+
+    Denman and Beavers' iteration in its product form: ``x`` goes to the root, ``m`` to 1.
+    """
     rows, columns = places(a)
     one = cast_to(ox.Equal(rows, columns), a.dtype)
     half, quarter = scalar_like(0.5, a), scalar_like(0.25, a)

@@ -56,6 +56,9 @@ def norm(
     """
     z = convert_to_tensor(tensor)
     if z.dtype.is_complex:
+        pair = isinstance(axis, Sequence) and len(axis) == 2
+        if pair and ord == 2:
+            return _matrix_norm(z, ord, axis, bool(keepdims))
         found = norm(abs(z), ord, axis, keepdims)
         return cast_to(found, z.dtype) if ord in (*_EUCLIDEAN, 2) else found
     x = floating_tensor(z, "norm")

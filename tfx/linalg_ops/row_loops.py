@@ -9,6 +9,7 @@ from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
+from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.context import executing_eagerly, using
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
@@ -23,6 +24,7 @@ from tfx.ops.common.shapes import (
 )
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.linalg.bands import numbers
+from tfx.ops.linalg.matmul import adjoint
 
 KINDS = (dtypes.float16, dtypes.bfloat16, dtypes.float32, dtypes.float64)
 
@@ -60,7 +62,7 @@ def run(
     Half precision is computed in float32.
 
     Args:
-        composite: Takes ``[batch, m, n]`` each.
+        composite: Takes ``[batch, m, n]`` each, real numbers or complex ones.
         inputs: ``[..., m, n]`` each, of one batch.
         sizes: What is known of the axes of each result behind the batch.
         options: Options of the composite.
@@ -73,12 +75,18 @@ def run(
         flat = [
             reshape_to(cast_to(x, wide), concat_shape(batch, shape_vector(x, -2))) for x in inputs
         ]
-        (count, *_) = flat[0].shape.symbolic or (None,)
-        found = composite(*flat, shapes=[(count, *size) for size in sizes], **options)
-        return [
-            _batched(cast_to(y, kind) if y.dtype is wide else y, lead, inputs[0], size)
-            for y, size in zip(found, sizes, strict=True)
-        ]
+        if kind.is_complex:
+            pairs = composite.on_pairs(*[parts(x) for x in flat], **options)
+            # One more axis than the batch and what is behind it: that of a pair.
+            found = [
+                joined(y) if y.shape.rank == len(size) + 2 else y
+                for y, size in zip(pairs, sizes, strict=True)
+            ]
+        else:
+            (count, *_) = flat[0].shape.symbolic or (None,)
+            results = composite(*flat, shapes=[(count, *size) for size in sizes], **options)
+            found = [cast_to(y, kind) if y.dtype is wide else y for y in results]
+        return [_batched(y, lead, inputs[0], size) for y, size in zip(found, sizes, strict=True)]
 
 
 def _batched(y: Tensor, lead: Tensor, like: Tensor, size: Sequence[int | None]) -> Tensor:
@@ -130,6 +138,15 @@ def lower_part(x: Tensor, diagonal: float = 1.0) -> Tensor:
     on = zero if diagonal == 0 else ox.Mul(x, scalar_like(diagonal, x))
     rest = ox.Where(ox.Equal(rows, columns), on, zero)
     return ox.Where(ox.Greater(rows, columns), x, rest)
+
+
+def mirrored(x: Tensor) -> Tensor:
+    """The self-adjoint matrix with this lower triangle; its diagonal is real."""
+    strict = lower_part(x, 0.0)
+    if not x.dtype.is_complex:
+        return lower_part(x) + adjoint(strict)
+    on = lower_part(x) - strict
+    return strict + adjoint(strict) + (on + adjoint(on)) * 0.5
 
 
 def places(x: Tensor) -> tuple[Tensor, Tensor]:

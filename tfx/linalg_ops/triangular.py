@@ -34,6 +34,7 @@ from tfx.ops.common.shapes import concat_shape, known_rank, product, reshape_to,
 from tfx.ops.common.traced_once import Composite
 from tfx.ops.linalg.bands import numbers
 from tfx.ops.linalg.diagonals import diag_part
+from tfx.ops.linalg.matmul import adjoint as flipped
 from tfx.ops.linalg.matmul import matmul, swap_last_two
 
 
@@ -114,12 +115,12 @@ def banded_triangular_solve(
     """The solution ``x`` of ``matrix @ x = rhs`` for triangular matrices of a few diagonals.
 
     Args:
-        bands: ``[..., k, n]`` of a floating dtype: the diagonals, from the upper to the lower one.
-            The main one is the first of a lower triangle, and the last of an upper one. Element
-            ``j`` of a diagonal is in row ``j``; elements beyond the matrix are not read.
+        bands: ``[..., k, n]`` of a floating or complex dtype: the diagonals, from the upper to the
+            lower one. The main one is the first of a lower triangle, and the last of an upper one.
+            Element ``j`` of a diagonal is in row ``j``; elements beyond the matrix are not read.
         rhs: ``[..., n, m]`` of the same dtype; batches broadcast.
         lower: The triangle is the lower one.
-        adjoint: Solve with the transposed matrix.
+        adjoint: Solve with the adjoint matrix.
         name: Accepted for compatibility.
 
     Returns:
@@ -138,7 +139,7 @@ def banded_triangular_solve(
     """
     op = "BandedTriangularSolve"
     a, b = same_dtype(bands, rhs, op)
-    a, b = matrices(a, op), matrices(b, op)
+    a, b = matrices(a, op, complex_too=True), matrices(b, op, complex_too=True)
     width = a.shape[-2]
     if width is None:
         raise InvalidArgumentError(
@@ -194,8 +195,8 @@ class _Triangle:
             other = _Triangle(not self._lower).solved
             turned = either(other, lambda a, b: substituted(a, b, not self._lower))
             again = either(self.solved, lambda a, b: substituted(a, b, self._lower))
-            db = turned(swap_last_two(a), dx)
-            da: Any = -matmul(db, again(a, b), transpose_b=True)
+            db = turned(flipped(a), dx)
+            da: Any = -matmul(db, again(a, b), adjoint_b=True)
             return _triangle(da, self._lower), db
 
         return x, grad

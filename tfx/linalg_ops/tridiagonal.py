@@ -25,6 +25,7 @@ from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.open_ranks import over_batches, rank_is_open
 from tfx.ops.linalg.diagonals import diag, diag_part
 from tfx.ops.linalg.matmul import matrix_transpose
+from tfx.ops.math.complex_parts import real
 
 _FORMATS = ("compact", "matrix", "sequence")
 
@@ -238,11 +239,11 @@ def eigh_tridiagonal(
         raise InvalidArgumentError(
             f"alpha and beta must be vectors; got shapes {middle.shape} and {beside.shape}."
         )
-    whole = diag(middle) + diag(beside, k=1) + diag(beside, k=-1)
+    whole = diag(middle) + diag(beside, k=1) + diag(conjugate(beside), k=-1)
     if eigvals_only:
-        return _selected(eigvalsh(whole), None, select, select_range)
+        return _selected(real(eigvalsh(whole)), None, select, select_range)
     values, vectors = eigh(whole)
-    return _selected(values, vectors, select, select_range)
+    return _selected(real(values), vectors, select, select_range)
 
 
 def _selected(values: Tensor, vectors: Tensor | None, select: str, given: Any) -> Any:

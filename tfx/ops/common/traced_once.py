@@ -9,6 +9,7 @@ without slopes, so that is only for computations that no gradient goes through.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.framework.builder import ox
+from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.context import current, using
 from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.func_graph import FuncGraph
@@ -23,9 +25,11 @@ from tfx.framework.node_names import name_node
 from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array, label, raw_of
 from tfx.graph import ir
+from tfx.graph.complex_pairs import joined_array, parts_of_array
 from tfx.graph.fusion.elementwise import fused_operators, fused_plan
 from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.passes.fold_branches import has_branches
+from tfx.graph.passes.join_pairs import join_pairs
 from tfx.graph.passes.pipeline import prepare, tune_for_cpu
 from tfx.graph.serialization.serialize import to_model
 from tfx.kernels.library import give_up, usable_library
@@ -100,6 +104,25 @@ class Composite:
                 tape.record(ir.CALL, {"graph": graph}, inputs, results)
         return results
 
+    @cached_property
+    def on_pairs(self) -> Composite:
+        """The same of complex numbers, which are given and returned as pairs along a last axis."""
+        name = f"{self._name}_of_complex"
+        routine = self._routine
+
+        def body(*pairs: Tensor, **options: Any) -> Sequence[Tensor]:
+            found = self._body(*[joined(x) for x in pairs], **options)
+            return [parts(y) if y.dtype.is_complex else y for y in found]
+
+        def by_library(*pairs: Any, **options: Any) -> Sequence[np.ndarray[Any, Any]] | None:
+            assert routine is not None
+            found = routine(*[joined_array(x) for x in pairs], **options)
+            if found is None:
+                return None
+            return [parts_of_array(y) if np.iscomplexobj(y) else y for y in found]
+
+        return Composite(body, name, routine=None if routine is None else by_library)
+
     def _trace(self, inputs: Sequence[Tensor], options: dict[str, Any]) -> ir.Graph:
         traced = FuncGraph(self._name)
         traced.named_after_calls, traced.graph.library = False, True
@@ -115,7 +138,7 @@ class Composite:
             ]
             results = self._body(*arguments, **options)
             traced.graph.outputs = [traced.value_of(r) for r in results]
-        return traced.graph
+        return join_pairs(traced.graph)
 
     def _run(
         self,
