@@ -250,12 +250,6 @@ class RowPartition(ExtensionType):
         """
         return self._made(self._rows.with_row_splits_dtype(dtype))
 
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
-
     def __repr__(self) -> str:
         if self.is_uniform():
             return (
