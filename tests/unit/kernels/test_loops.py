@@ -412,3 +412,81 @@ def test_a_body_asks_for_the_shape_that_it_expands_to():
 
     assert float(total([3])) == 9.0
     assert float(total([4])) == 16.0
+
+
+def test_a_branch_in_a_loop_is_both_sides_and_a_choice(rng):
+    @tf.function
+    def walk(x, steps):
+        total, table = tf.constant(0), tf.constant([[1.0, 2.0], [3.0, 4.0]])
+        for i in tf.range(steps):
+            if tf.reduce_sum(x) > 2.0:
+                x, total = x - 1.0, total + 1
+                if total % 4 == 0:
+                    x = x @ table * 0.1
+            else:
+                x = tf.sqrt(tf.abs(x)) + tf.cast(i, tf.float32) * 0.1
+        return x, total
+
+    @tf.function
+    def guarded(n):
+        """A side that would fail where the other one is taken."""
+        found = tf.constant(0)
+        for i in tf.range(6):
+            found += tf.cond(i > 2, lambda i=i: n // (i - 2), lambda: tf.constant(7))
+        return found
+
+    x = rng.normal(size=(3, 2)).astype(np.float32)
+    assert loops(walk, tf.constant(x), tf.constant(30)) == 1
+    both(walk, x, np.int32(30))
+    assert loops(guarded, tf.constant(12)) == 0
+    assert [int(y) for y in both_or_plain(guarded, np.int32(12))] == [21 + 12 + 6 + 4]
+
+
+def both_or_plain(function, *values):
+    """What a function gives, whether its plan has programs or not."""
+    return [function(*[tf.constant(v) for v in values]).numpy()]
+
+
+@pytest.mark.parametrize("axis", [-1, 0, None])
+def test_reductions_of_several_steps(axis, rng):
+    @tf.function
+    def run(x):
+        for _ in tf.range(3):
+            along = -1 if axis is None else axis
+            y = tf.nn.softmax(x, along) + 0.1 * tf.nn.log_softmax(x, along)
+            y += tf.reduce_logsumexp(x, axis, keepdims=True) + tf.norm(x, axis=axis, keepdims=True)
+            x = y + 0.1 * tf.reduce_logsumexp(x, axis) * tf.reduce_sum(x * x)
+        return x
+
+    x = rng.normal(size=(4, 4)).astype(np.float32)
+    assert loops(run, tf.constant(x)) == 1
+    graph = run.get_concrete_function(tf.constant(x))._observed.make_pure().graph
+    for given in (x, np.where(x > 1, -np.inf, x).astype(np.float32)):
+        found = [Plan(graph, fuse=f).run([from_numpy(given)])[0] for f in (True, False)]
+        np.testing.assert_allclose(*map(to_numpy, found), rtol=1e-5)
+
+
+def test_constants_of_one_number_are_stacked():
+    @tf.function
+    def run(n):
+        total = tf.zeros([3], tf.int32)
+        for i in tf.range(n):
+            total += tf.stack([7, i, i * i]) + tf.concat([[i], [1], [2]], 0)
+        return total
+
+    assert loops(run, tf.constant(5)) == 1
+    both(run, np.int32(5))
+
+
+@pytest.mark.parametrize("size", [1, 3, 15, 16, 17, 63, 65])
+def test_few_numbers_of_any_type(size, rng):
+    @tf.function
+    def run(x, n, y):
+        for i in tf.range(n):
+            k = tf.cast(i, tf.int64)
+            x = tf.bitwise.bitwise_xor(x * 31 + k, tf.bitwise.right_shift(x, 3))
+            y = tf.where(tf.bitwise.bitwise_and(x, 1) == 0, y * 1.5, tf.abs(y) - 0.5)
+        return x, y
+
+    x = rng.integers(0, 2**40, size)
+    both(run, x, np.int32(9), rng.normal(size=size).astype(np.float32))

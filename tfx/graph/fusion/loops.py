@@ -19,6 +19,7 @@ from tfx.graph.fusion.instructions import is_written, learn, operands
 from tfx.graph.fusion.made_of import MadeOf
 from tfx.graph.fusion.program_writer import is_number, write_program
 from tfx.graph.fusion.symbols import Shape, Symbols
+from tfx.graph.fusion.taken_apart import taken_apart
 from tfx.graph.ir import FUSED_LOOP, Graph, Node, RawShape, Value
 from tfx.graph.replacement_builder import ReplacementBuilder
 from tfx.kernels import programs
@@ -85,7 +86,7 @@ def fused_loop(
     loop = _of_loop(node) if node.op == "Loop" else _of_scan(node, out)
     if loop is None or not loop.nodes:
         return []
-    parts = [each for inner in loop.nodes for each in _parts(inner)]
+    parts = [each for inner in loop.nodes for each in taken_apart(inner, loop.body)]
     loop.nodes = [each for part in parts for each in _on_tensors(part, loop.body, instructions)]
     if not all(is_written(n, instructions, in_loop=True) for n in loop.nodes):
         return []
@@ -190,23 +191,6 @@ def _of_scan(node: Node, out: Graph) -> _Iterations | None:
     )
 
 
-def _parts(node: Node) -> list[Node]:
-    """A node, or a slice for each result of one that splits a tensor of known sizes."""
-    x = node.inputs[0] if node.op == "Split" else None
-    if x is None or x.shape is None:
-        return [node]
-    axis, begin = node.attrs.get("axis", 0), 0
-    slices = []
-    for part in node.outputs:
-        length = None if part.shape is None else part.shape[axis]
-        if not isinstance(length, int):
-            return [node]
-        bounds = [_ints(part.name, number) for number in (begin, begin + length, axis)]
-        slices.append(Node("Slice", (x, *bounds), {}, part.name, node.source, (part,)))
-        begin += length
-    return slices
-
-
 def _on_tensors(node: Node, body: Graph, instructions: Mapping[Instruction, int]) -> list[Node]:
     """A node, behind copies of constants of one number if it is written with tensors alone."""
     if is_written(node, instructions, in_loop=True):
@@ -220,10 +204,6 @@ def _on_tensors(node: Node, body: Graph, instructions: Mapping[Instruction, int]
             inputs[place] = made
     changed = node.replaced(inputs) if copies else node
     return [*copies, changed] if is_written(changed, instructions, in_loop=True) else [node]
-
-
-def _ints(name: str, number: int) -> Value:
-    return Value(f"{name}_bound", _INT64, (1,), const=np.array([number], np.int64))
 
 
 def _uses(body: Graph, value: Value) -> bool:
