@@ -289,7 +289,7 @@ OTHER_LIBRARIES = {
         "this ONNX Runtime has no interface of version 900",
     ),
     "of another version of tfx": (
-        ("program.h", "PROGRAM_FORMAT = 7", "PROGRAM_FORMAT = 6"),
+        ("program.h", "PROGRAM_FORMAT = 8", "PROGRAM_FORMAT = 6"),
         "is of another version of tfx",
     ),
     "without the operators": (
