@@ -13,6 +13,7 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
+from tfx.core.errors import InvalidArgumentError, OpError
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.host_call import host_call
@@ -42,7 +43,13 @@ def by_python(
     """
 
     def run(given: Sequence[EagerTensor]) -> list[Tensor]:
-        found = compute(*[x.view() for x in given])
+        try:
+            found = compute(*[x.view() for x in given])
+        except ValueError as e:
+            if isinstance(e, OpError):
+                raise
+            # What NumPy says of operands whose shapes do not fit.
+            raise InvalidArgumentError(f"{kind}: {e}") from e
         return [_tensor(y, dtype) for y, (dtype, _) in zip(found, outputs, strict=True)]
 
     call = HostCall(kind, run, effect=effect, portable=False, gradient=gradient)

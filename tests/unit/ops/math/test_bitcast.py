@@ -215,3 +215,10 @@ def test_the_gradient_of_real_numbers_passes_through():
         tape.watch(x)
         y = tf.math.real(x) * tf.math.conj(x)
     assert_close(tape.gradient(y, x), [4.0])
+
+
+def test_a_shape_that_only_a_run_finds_wrong():
+    spec = [tf.TensorSpec(None, tf.uint16)]
+    late = tf.function(lambda x: tf.bitcast(x, tf.complex64), input_signature=spec)
+    with pytest.raises(InvalidArgumentError, match="bitcast"):
+        late(np.uint16(3))
