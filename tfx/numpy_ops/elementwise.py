@@ -119,8 +119,8 @@ reciprocal = _unary(
     "reciprocal",
     lambda x: (
         cast_to(scalar_like(1, x) // x, x.dtype)
-        if not x.dtype.is_floating
-        else elementwise.reciprocal(x)
+        if x.dtype.is_integer
+        else elementwise.reciprocal(floating(x))
     ),
 )
 absolute = fabs = abs
@@ -274,9 +274,8 @@ def isclose(
     x, y = shared(a, b)
     if not x.dtype.is_floating:
         x, y = floating(x), floating(y)
-    near = elementwise.abs(x - y) <= scalar_like(atol, y) + elementwise.abs(y) * scalar_like(
-        rtol, y
-    )
+    size = elementwise.abs(y)
+    near = elementwise.abs(x - y) <= scalar_like(atol, size) + size * scalar_like(rtol, size)
     near = comparison.logical_and(near, elementwise.is_finite(y))
     near = comparison.logical_or(near, x == y)
     if equal_nan:

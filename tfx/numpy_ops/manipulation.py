@@ -11,7 +11,7 @@ import numpy as np
 
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
-from tfx.numpy_ops.elementwise import truth
+from tfx.numpy_ops.elementwise import conjugate, truth
 from tfx.numpy_ops.promotion import array, named_dtype, shared
 from tfx.ops.array import concat, gather, where
 from tfx.ops.array import pad as pad_ops
@@ -420,9 +420,9 @@ def inner(a: Any, b: Any) -> Tensor:
 
 
 def vdot(a: Any, b: Any) -> Tensor:
-    """The sum of products of all elements."""
+    """The sum of products of all elements, of which the first are conjugated."""
     x, y = shared(ravel(a), ravel(b))
-    return reduce_sum(x * y)
+    return reduce_sum(conjugate(x) * y)
 
 
 def outer(a: Any, b: Any) -> Tensor:

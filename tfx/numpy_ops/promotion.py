@@ -155,6 +155,7 @@ def shared(*values: Any) -> list[Tensor]:
 
 
 def floating(x: Any) -> Tensor:
-    """An argument as a tensor of a floating dtype."""
+    """An argument as a tensor of a floating dtype; complex numbers stay what they are."""
     found = array(x)
-    return found if found.dtype.is_floating else cast_to(found, default_float())
+    inexact = found.dtype.is_floating or found.dtype.is_complex
+    return found if inexact else cast_to(found, default_float())

@@ -142,7 +142,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None) -> Tensor:
 
 def _without_nan(a: Any, instead: float) -> Tensor:
     x = array(a)
-    if not x.dtype.is_floating:
+    if not x.dtype.is_floating and not x.dtype.is_complex:
         return x
     return where(x == x, x, scalar_like(instead, x))
 

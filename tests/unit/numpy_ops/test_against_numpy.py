@@ -313,3 +313,21 @@ def test_complex_numbers() -> None:
 
 def test_the_next_number() -> None:
     agree(tnp.nextafter([1.0, 2.0], 0), np.nextafter([1.0, 2.0], 0))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["sinh", "arcsinh", "exp", "log", "sqrt", "tanh", "reciprocal", "deg2rad", "true_divide"],
+)
+def test_imaginary_parts_stay(name: str) -> None:
+    z = np.array([1 + 2j, -0.5j, 3 - 1j])
+    others = (np.array([2, 3, 4]),) if name == "true_divide" else ()
+    expected = z * (np.pi / 180) if name == "deg2rad" else getattr(np, name)(z, *others)
+    np.testing.assert_allclose(getattr(tnp, name)(z, *others), expected, rtol=1e-12)
+
+
+def test_complex_products_and_what_is_close() -> None:
+    z = np.array([1 + 2j, -0.5j])
+    np.testing.assert_allclose(tnp.vdot(z, [1, 2]), np.vdot(z, [1, 2]))
+    assert tnp.isclose(z, z + np.array([0, 1j])).numpy().tolist() == [True, False]
+    assert tnp.nansum(z).numpy() == z.sum()
