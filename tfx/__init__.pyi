@@ -83,16 +83,19 @@ from tfx.core.dtypes import qint32 as qint32
 from tfx.core.dtypes import qint8 as qint8
 from tfx.core.dtypes import quint16 as quint16
 from tfx.core.dtypes import quint8 as quint8
+from tfx.core.dtypes import resource as resource
 from tfx.core.dtypes import string as string
 from tfx.core.dtypes import uint16 as uint16
 from tfx.core.dtypes import uint32 as uint32
 from tfx.core.dtypes import uint4 as uint4
 from tfx.core.dtypes import uint64 as uint64
 from tfx.core.dtypes import uint8 as uint8
+from tfx.core.dtypes import variant as variant
 from tfx.core.log import get_logger as get_logger
 from tfx.core.shapes import TensorShape as TensorShape
 from tfx.core.specs import TensorSpec as TensorSpec
 from tfx.core.specs import TypeSpec as TypeSpec
+from tfx.data.structure import NoneTensorSpec as NoneTensorSpec
 from tfx.framework.composite.indexed_slices import IndexedSlices as IndexedSlices
 from tfx.framework.composite.indexed_slices_spec import IndexedSlicesSpec as IndexedSlicesSpec
 from tfx.framework.composite.type_specs import type_spec_from_value as type_spec_from_value
@@ -143,6 +146,7 @@ from tfx.initializers.top_level import random_uniform_initializer as random_unif
 from tfx.initializers.top_level import zeros_initializer as zeros_initializer
 from tfx.linalg_ops.general_eigen import eig as eig
 from tfx.linalg_ops.general_eigen import eigvals as eigvals
+from tfx.linalg_ops.matrix_square_root import matrix_square_root as matrix_square_root
 from tfx.linalg_ops.norms import norm as norm
 from tfx.lookup_ops.hash_buckets import fingerprint as fingerprint
 from tfx.ops.array.concat import concat as concat
@@ -286,6 +290,7 @@ from tfx.ops.math.trigonometry import tan as tan
 from tfx.ops.math.trigonometry import tanh as tanh
 from tfx.ops.nn.morphology import extract_volume_patches as extract_volume_patches
 from tfx.ops.nn.softmax import sigmoid as sigmoid
+from tfx.ops.random.index_shuffle import random_index_shuffle as random_index_shuffle
 from tfx.ops.signal.fourier import fftnd as fftnd
 from tfx.ops.signal.fourier import ifftnd as ifftnd
 from tfx.ops.signal.fourier import irfftnd as irfftnd

@@ -58,7 +58,7 @@ _TABLE = {
     "tfx.core.dtypes": """
         DType as_dtype bfloat16 bool complex128 complex64 double float16 float32 float64
         float8_e4m3fn float8_e5m2 half int16 int32 int4 int64 int8 qint16 qint32 qint8 quint16
-        quint8 string uint16 uint32 uint4 uint64 uint8
+        quint8 resource string uint16 uint32 uint4 uint64 uint8 variant
     """,
     "tfx.core.log": "get_logger",
     "tfx.core.shapes": "TensorShape",
@@ -104,6 +104,9 @@ _TABLE = {
     "tfx.runtime.run_options": "CancellationManager RunOptions",
     "tfx.function.inspection.tap": "tap",
     "tfx.linalg_ops.general_eigen": "eig eigvals",
+    "tfx.linalg_ops.matrix_square_root": "matrix_square_root",
+    "tfx.data.structure": "NoneTensorSpec",
+    "tfx.ops.random.index_shuffle": "random_index_shuffle",
     "tfx.importing.gradient": "export_gradient",
     "tfx.importing.model": "import_onnx",
     "tfx.initializers.top_level": """

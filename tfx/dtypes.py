@@ -26,12 +26,14 @@ from tfx.core.dtypes import qint16 as qint16
 from tfx.core.dtypes import qint32 as qint32
 from tfx.core.dtypes import quint8 as quint8
 from tfx.core.dtypes import quint16 as quint16
+from tfx.core.dtypes import resource as resource
 from tfx.core.dtypes import string as string
 from tfx.core.dtypes import uint4 as uint4
 from tfx.core.dtypes import uint8 as uint8
 from tfx.core.dtypes import uint16 as uint16
 from tfx.core.dtypes import uint32 as uint32
 from tfx.core.dtypes import uint64 as uint64
+from tfx.core.dtypes import variant as variant
 from tfx.core.namespaces import complete as _complete
 from tfx.ops.math.cast import cast as cast
 from tfx.ops.math.cast import saturate_cast as saturate_cast

@@ -49,7 +49,7 @@ class DType(Immutable):
         is_numeric: A number: neither bool nor string.
         has_gradients: Gradients may flow through it: it is floating or complex.
         is_numeric_compatible: The same.
-        is_numpy_compatible: Always true: every dtype has a NumPy representation.
+        is_numpy_compatible: Whether NumPy has such numbers: false for ``resource`` and ``variant``.
 
     Example:
         >>> float32.size, float32 == "float32", float32 == np.float32
@@ -190,6 +190,9 @@ class DType(Immutable):
     # Equal DTypes are identical, so the C identity hash is right and the fastest there is.
     __hash__ = object.__hash__
 
+    def __int__(self) -> builtins.int:
+        return self.as_datatype_enum
+
     def __repr__(self) -> str:
         return f"tf.{self.name}"
 
@@ -207,23 +210,24 @@ def _make(name: str, numpy_type: Any, onnx: builtins.int, tf_enum: builtins.int)
     is_unsigned, is_integer = name.startswith("uint"), name.startswith(("int", "uint"))
     is_floating = "float" in name
     is_quantized = name.startswith(("qint", "quint"))
+    is_handle = name in ("resource", "variant")
     facts: dict[str, Any] = {
         "name": name,
         "as_numpy_dtype": numpy_type,
         "numpy_dtype": numpy_dtype,
         "onnx": onnx,
         "as_datatype_enum": tf_enum,
-        "size": numpy_dtype.itemsize,
+        "size": 0 if is_handle else numpy_dtype.itemsize,
         "is_floating": is_floating,
         "is_integer": is_integer,
         "is_unsigned": is_unsigned,
         "is_complex": is_complex,
         "is_bool": is_bool,
         "is_quantized": is_quantized,
-        "is_numeric": not (is_bool or is_string),
+        "is_numeric": not (is_bool or is_string or is_handle),
         "has_gradients": is_floating or is_complex,
-        "is_numeric_compatible": not (is_bool or is_string),
-        "is_numpy_compatible": True,
+        "is_numeric_compatible": not (is_bool or is_string or is_handle),
+        "is_numpy_compatible": not is_handle,
         "_range": None,
     }
     if is_bool:
@@ -262,18 +266,29 @@ half = float16
 double = float64
 
 
-def _quantized(name: str, numpy_type: type[Any], tf_enum: builtins.int) -> DType:
+def _named(name: str, numpy_type: type[Any], tf_enum: builtins.int) -> DType:
     return _make(name, np.dtype([(name, numpy_type)]), 0, tf_enum)
 
 
 # Facts alone: no tensor has one of these, since ONNX quantizes with operators and plain integers.
-qint8 = _quantized("qint8", np.int8, 11)
-quint8 = _quantized("quint8", np.uint8, 12)
-qint32 = _quantized("qint32", np.int32, 13)
-qint16 = _quantized("qint16", np.int16, 15)
-quint16 = _quantized("quint16", np.uint16, 16)
+qint8 = _named("qint8", np.int8, 11)
+quint8 = _named("quint8", np.uint8, 12)
+qint32 = _named("qint32", np.int32, 13)
+qint16 = _named("qint16", np.int16, 15)
+quint16 = _named("quint16", np.uint16, 16)
+# Names that programs compare dtypes with: variables and tables are objects, and so are datasets.
+resource = _named("resource", np.uint8, 20)
+variant = _named("variant", np.uint8, 21)
 QUANTIZED_DTYPES: Final = frozenset((qint8, quint8, qint16, quint16, qint32))
 """TensorFlow's quantized dtypes."""
+
+
+def instead_of(dtype: DType) -> str:
+    """Advice for a dtype that no tensor has, or nothing."""
+    if not dtype.is_quantized:
+        return ""
+    return " Use tfx.raw.QuantizeLinear, which makes int8 or uint8."
+
 
 ALL_DTYPES: Final[tuple[DType, ...]] = (
     float16, float32, float64, bfloat16, int8, int16, int32, int64, uint8, uint16, uint32,
@@ -287,13 +302,13 @@ _BY_ONNX: Final[dict[builtins.int, DType]] = {dtype.onnx: dtype for dtype in ALL
 SEQUENCE: Final = 1000
 _BY_ONNX.update({SEQUENCE + dtype.onnx: dtype for dtype in ALL_DTYPES})
 _BY_TF_ENUM: Final[dict[builtins.int, DType]] = {
-    d.as_datatype_enum: d for d in (*ALL_DTYPES, *QUANTIZED_DTYPES)
+    d.as_datatype_enum: d for d in (*ALL_DTYPES, *QUANTIZED_DTYPES, resource, variant)
 }
 # Names, NumPy scalar classes, np.dtype instances and Python types in one dict. A dtype instance
 # is a key of its own although it compares equal to its class: their hashes differ. Python types
 # get the dtype that a Python number of the type becomes as a tensor.
 _BY_KEY: Final[dict[Any, DType]] = {
-    **{dtype.name: dtype for dtype in (*ALL_DTYPES, *QUANTIZED_DTYPES)},
+    **{dtype.name: dtype for dtype in (*ALL_DTYPES, *QUANTIZED_DTYPES, resource, variant)},
     "half": float16,
     "float": float32,
     "double": float64,

@@ -29,11 +29,11 @@ from tfx.core.nest_kinds import (
 Path: TypeAlias = tuple[Any, ...]
 
 
-def is_nested(structure: Any) -> bool:
-    """True if `structure` is a structure and not a leaf.
+def is_nested(seq: Any) -> bool:
+    """True if `seq` is a structure and not a leaf.
 
     Args:
-        structure: Anything.
+        seq: Anything.
 
     Returns:
         True for sequences, mappings and the other structures listed in the module.
@@ -42,7 +42,7 @@ def is_nested(structure: Any) -> bool:
         >>> is_nested([1]), is_nested({}), is_nested("text"), is_nested(None)
         (True, True, False, False)
     """
-    return kind_of(structure) is not None
+    return kind_of(seq) is not None
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:

@@ -139,21 +139,21 @@ class TensorSpec(TypeSpec):
         """The name, or None."""
         return self._name
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
+    def is_compatible_with(self, spec_or_tensor: Any) -> bool:
         """True if a tensor, or the tensors of a spec, can be of this spec.
 
         Args:
-            spec_or_value: Anything with `shape` and `dtype`, such as a tensor, an array or
+            spec_or_tensor: Anything with `shape` and `dtype`, such as a tensor, an array or
                 another TensorSpec.
 
         Returns:
             True if the dtype is equal and the shapes are compatible; False for a value which
             has no dtype and shape.
         """
-        dtype = getattr(spec_or_value, "dtype", None)
-        if dtype is None or not hasattr(spec_or_value, "shape"):
+        dtype = getattr(spec_or_tensor, "dtype", None)
+        if dtype is None or not hasattr(spec_or_tensor, "shape"):
             return False
-        return self._dtype == dtype and self._shape.is_compatible_with(spec_or_value.shape)
+        return self._dtype == dtype and self._shape.is_compatible_with(spec_or_tensor.shape)
 
     def is_subtype_of(self, other: object) -> bool:
         """True if every tensor of this spec is also one of `other`.

@@ -326,10 +326,10 @@ def to_array(value: Any, dtype: DType | None) -> np.ndarray[Any, Any]:
         TypeError: ``value`` does not fit ``dtype`` or cannot be a tensor at all.
         ValueError: ragged nested lists.
     """
-    if dtype is not None and dtype.is_quantized:
+    if dtype is not None and not dtype.onnx:
         raise TypeError(
-            f"Cannot convert {value!r} to a tensor of dtype {dtype.name}: no tensor has a "
-            "quantized dtype. Use tfx.raw.QuantizeLinear, which makes int8 or uint8."
+            f"Cannot convert {value!r} to a tensor of dtype {dtype.name}: no tensor has this "
+            f"dtype.{dtypes.instead_of(dtype)}"
         )
     if isinstance(value, np.ndarray | np.generic):
         return _from_numpy(np.asarray(value), dtype)

@@ -55,6 +55,9 @@ def sqrtm(input: Any, name: str | None = None) -> Tensor:
     return cast_to(_differentiable(a), given.dtype)
 
 
+matrix_square_root = sqrtm
+
+
 @custom_gradient
 def _differentiable(a: Tensor) -> tuple[Tensor, Any]:
     root = iterated_root(stop_gradient(a))

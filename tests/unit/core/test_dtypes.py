@@ -288,9 +288,23 @@ def test_quantized_dtypes_are_facts(name, number, size):
     with pytest.raises(ValueError, match="no intensity limits"):
         dtype.limits  # noqa: B018
     for make in (lambda: tf.constant([1], dtype), lambda: tf.cast(tf.ones([1]), dtype)):
-        with pytest.raises(TypeError, match="no tensor has a quantized dtype"):
+        with pytest.raises(TypeError, match="no tensor has this dtype"):
             make()
 
 
 def test_numbers_are_numeric():
     assert [d.name for d in dtypes.ALL_DTYPES if not d.is_numeric] == ["bool", "string"]
+
+
+def test_names_of_what_is_no_tensor():
+    assert (str(tf.resource), repr(tf.variant), tf.variant.size) == (
+        "<dtype: 'resource'>",
+        "tf.variant",
+        0,
+    )
+    assert tf.as_dtype("resource") is tf.as_dtype(20) is tf.dtypes.resource
+    assert not tf.variant.is_numpy_compatible and tf.resource != tf.float32
+    assert [int(d) for d in (tf.float32, tf.resource, tf.variant)] == [1, 20, 21]
+    for make in (lambda: tf.constant(1, tf.resource), lambda: tf.cast(1, tf.variant)):
+        with pytest.raises(TypeError, match="no tensor has this dtype"):
+            make()

@@ -32,11 +32,15 @@ def Counter(start: Any = 0, step: Any = 1, dtype: DTypeLike = int64) -> Dataset:
     return Dataset.counter(start, step, dtype)
 
 
-def RandomDataset(seed: Any = None) -> Dataset:  # noqa: N802
+def RandomDataset(  # noqa: N802
+    seed: Any = None, rerandomize_each_iteration: bool | None = None, name: str | None = None
+) -> Dataset:
     """Random int64 without end; see ``Dataset.random``.
 
     Args:
         seed: Makes them reproducible.
+        rerandomize_each_iteration: Whether each iteration has others.
+        name: Accepted for compatibility.
 
     Returns:
         The dataset.
@@ -46,7 +50,7 @@ def RandomDataset(seed: Any = None) -> Dataset:  # noqa: N802
         >>> len(list(tf.data.experimental.RandomDataset(1).take(3)))
         3
     """
-    return Dataset.random(seed)
+    return Dataset.random(seed, rerandomize_each_iteration, name)
 
 
 def cardinality(dataset: Dataset) -> Tensor:

@@ -49,10 +49,10 @@ def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
     if type(x) is IndexedSlices:
         return slices_like(x, cast(x.values, wanted))
     x = tensor(x)
-    if wanted.is_quantized:
+    if not wanted.onnx:
         raise TypeError(
-            f"Cast {x.dtype.name} to {wanted.name} is not supported: no tensor has a quantized "
-            "dtype. Use tfx.raw.QuantizeLinear, which makes int8 or uint8."
+            f"Cast {x.dtype.name} to {wanted.name} is not supported: no tensor has this dtype."
+            f"{dtypes.instead_of(wanted)}"
         )
     if x.dtype is not wanted and dtypes.string in (x.dtype, wanted):
         raise UnimplementedError(

@@ -6,6 +6,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
@@ -81,7 +82,7 @@ def reduce_std(
 
 
 def l2_normalize(
-    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None
+    x: Any, axis: Any = None, epsilon: float = 1e-12, name: str | None = None, dim: Any = None
 ) -> Tensor:
     """``x`` over its Euclidean norm along ``axis``.
 
@@ -90,15 +91,23 @@ def l2_normalize(
         axis: A number or several; None: all axes.
         epsilon: Lower bound of the squared norm, which keeps 0 at 0.
         name: Accepted for compatibility.
+        dim: The older name of ``axis``.
 
     Returns:
         A tensor of the same dtype and shape.
+
+    Raises:
+        ValueError: both ``axis`` and ``dim``.
 
     Example:
         >>> import tfx as tf
         >>> tf.math.l2_normalize([3.0, 4.0]).numpy()
         array([0.6, 0.8], dtype=float32)
     """
+    if dim is not None:
+        if axis is not None:
+            raise InvalidArgumentError("l2_normalize takes axis or dim, its older name, not both")
+        axis = dim
     x = tensor(x)
     squares = square(absolute(x)) if x.dtype.is_complex else square(x)
     scale = rsqrt(maximum(reduce_sum(squares, axis, keepdims=True), epsilon))

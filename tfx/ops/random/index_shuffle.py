@@ -75,7 +75,9 @@ def index_shuffle(index: Any, seed: Any, max_index: Any) -> Tensor:
     return random_index_shuffle(index, ox.Concat(first, words, axis=0), max_index)
 
 
-def random_index_shuffle(index: Any, seed: Any, max_index: Any, rounds: int = _ROUNDS) -> Tensor:
+def random_index_shuffle(
+    index: Any, seed: Any, max_index: Any, rounds: int = 4, name: str | None = None
+) -> Tensor:
     """``index_shuffle`` with a key of three words, or one for each index ``[n, 3]``.
 
     Args:
@@ -83,6 +85,12 @@ def random_index_shuffle(index: Any, seed: Any, max_index: Any, rounds: int = _R
         seed: The key.
         max_index: See ``index_shuffle``.
         rounds: How often the cipher mixes, an even number of at least 4.
+        name: Accepted for compatibility.
+
+    Example:
+        >>> import tfx as tf
+        >>> tf.random_index_shuffle(tf.range(5), seed=[1, 2, 3], max_index=10).numpy()
+        array([2, 0, 6, 4, 8], dtype=int32)
     """
     place, last = same_dtype(index, max_index, "RandomIndexShuffle")
     key = tensor(seed)
