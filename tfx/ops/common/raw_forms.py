@@ -65,10 +65,14 @@ DecodeImage(contents, channels=0, dtype=uint8, expand_animations=True) io.decode
 DecodeJpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False,
     acceptable_fraction=1, dct_method='') io.decode_jpeg(contents, channels, ratio,
     fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method)
+DecodePaddedRaw(input_bytes, fixed_length, out_type, little_endian=True) io.decode_raw(input_bytes,
+    out_type, little_endian, fixed_length)
 DecodePng(contents, channels=0, dtype=uint8) io.decode_png(contents, channels, dtype)
 DecodeRaw(bytes, out_type, little_endian=True) io.decode_raw(bytes, out_type, little_endian)
 DecodeWav(contents, desired_channels=-1, desired_samples=-1) audio.decode_wav(contents,
     desired_channels, desired_samples)
+Dilation2D(input, filter, strides, rates, padding) nn.dilation2d(input, filter, strides, padding,
+    'NHWC', rates)
 DrawBoundingBoxesV2(images, boxes, colors) image.draw_bounding_boxes(images, boxes, colors)
 DynamicPartition(data, partitions, num_partitions) dynamic_partition(data, partitions,
     num_partitions)
@@ -83,6 +87,8 @@ EncodeWav(audio, sample_rate) audio.encode_wav(audio, sample_rate)
 EuclideanNorm(input, axis, keep_dims=False) math.reduce_euclidean_norm(input, axis=@axis,
     keepdims=keep_dims)
 Expint(x) math.special.expint(x)
+ExtractGlimpseV2(input, size, offsets, centered=True, normalized=True, uniform_noise=True,
+    noise='uniform') image.extract_glimpse(input, size, offsets, centered, normalized, noise)
 ExtractImagePatches(images, ksizes, strides, rates, padding) image.extract_patches(images, ksizes,
     strides, rates, padding)
 ExtractJpegShape(contents, output_type=int32) io.extract_jpeg_shape(contents, output_type)
@@ -127,6 +133,7 @@ IRFFTND(input, fft_length, axes, Treal=float32) signal.irfftnd(input, fft_length
 Imag(input, Tout=float32) math.imag(input)
 InTopK(predictions, targets, k) math.in_top_k(targets, predictions, k)
 InTopKV2(predictions, targets, k) math.in_top_k(targets, predictions, k)
+ListDiff(x, y, out_idx=int32) compat.v1.setdiff1d(x, y, out_idx)
 LogMatrixDeterminant(input) linalg.slogdet(input)
 LowerBound(sorted_inputs, values, out_type=int32) searchsorted(sorted_inputs, values, 'left',
     out_type)
