@@ -127,6 +127,7 @@ class Refusal(enum.Enum):
     )
 
     DIAGONAL = 46, "DiagPart", "the two halves of the shape of the input differ"
+    SHUFFLED = 47, "RandomIndexShuffle", "index is not in [0, max_index]"
     COUNT = 45, "Count", "a number of things must be non-negative"
     BROADCAST = (
         47,

@@ -47,6 +47,7 @@ NUMBERS = {
     "SEGMENT_ROWS": 44,
     "COUNT": 45,
     "DIAGONAL": 46,
+    "SHUFFLED": 47,
 }
 
 

@@ -19,14 +19,18 @@ import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
+from tfx.framework.context import current
 from tfx.framework.convert import embed, int64_constant
+from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import (
     INT64_MAX,
     cast_to,
     require_dtype,
     same_dtype,
+    scalar_like,
     static_ints,
     tensor,
 )
@@ -104,6 +108,9 @@ def random_index_shuffle(
     words = ox.Reshape(cast_to(key, dtypes.uint64), int64_constant([-1, _KEY_WORDS]))
     flat = [ox.Reshape(cast_to(x, dtypes.uint64), int64_constant([-1])) for x in (place, last)]
     single = rank_of(key) == 1 and rank_of(last) == 0
+    if current().graph is not None:
+        fine = ox.And(ox.GreaterOrEqual(place, scalar_like(0, place)), ox.LessOrEqual(place, last))
+        flat[0] = refused_unless(fine, flat[0], Refusal.SHUFFLED)  # a walk might have no end
     (found,) = _shuffled(*flat, words, rounds=rounds, single=single)
     return reshape_to(cast_to(found, place.dtype), shape)
 

@@ -78,3 +78,11 @@ def test_shapes_in_traces():
 def test_refusals(given):
     with pytest.raises(tf.errors.InvalidArgumentError):
         shuffled(*given)
+
+
+def test_graphs_refuse_what_is_out_of_range_when_they_run():
+    traced = tf.function(shuffled)
+    for given in ((-1, 70000), (70001, 70000), (5, 4)):
+        place, last = map(tf.constant, given)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="max_index"):
+            traced(place, [1, 2], last)
