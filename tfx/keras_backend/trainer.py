@@ -325,11 +325,13 @@ class Trainer(base_trainer.Trainer):
             self._symbolic_build(**data)
 
     def _symbolic_build(self, iterator: Any = None, data_batch: Any = None) -> None:
-        """Make the variables of a model that has not seen data, from the first batch."""
+        """Make the variables of a model that has not seen data, from the first batch if any."""
         if iterator is not None and data_batch is None:
             for _, _, batches in iterator:
                 data_batch = batches[0] if isinstance(batches, list | tuple) else next(batches)
                 break
+            else:
+                return
         super()._symbolic_build(data_batch=tree.map_structure(_texts_as_tensor, data_batch))
 
     def _test_batches(self, x: Any, y: Any, sample_weight: Any, batch_size: Any, steps: Any) -> Any:

@@ -76,6 +76,18 @@ def test_datasets_generators_and_arrays_feed_fit() -> None:
         model.fit(dataset, Y)
 
 
+@pytest.mark.filterwarnings("ignore:Your input ran out of data")
+@pytest.mark.parametrize("built", [True, False])
+def test_no_data_is_no_step(built: bool) -> None:
+    model = keras.Sequential([*[keras.Input((3,))] * built, keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    nothing = tf.data.Dataset.from_tensor_slices((tf.zeros([0, 3]), tf.zeros([0, 1]))).batch(2)
+    for data in ((nothing,), (np.zeros((0, 3)), np.zeros((0, 1)))):
+        assert model.fit(*data, verbose=0).history == {}
+        assert model.evaluate(*data, verbose=0) == []
+    assert model.fit(np.ones((2, 3)), np.ones((2, 1)), verbose=0).history["loss"]
+
+
 def test_tapes_and_functions_around_layers() -> None:
     layer = keras.layers.Dense(1, use_bias=False)
     layer.build((None, 5))
