@@ -22,7 +22,7 @@ from tfx.ops.common.arguments import (
     tensor,
 )
 from tfx.ops.common.shapes import dimension
-from tfx.ops.math.arithmetic import add, divide, multiply, subtract
+from tfx.ops.math.arithmetic import add, divide, maximum, multiply, subtract
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import exp, log, negative, square
 from tfx.ops.math.reduction import reduce_max, reduce_sum
@@ -87,6 +87,8 @@ def _cross_entropy(chances: Tensor, scores: Tensor, axis: int) -> Tensor:
     """
     away = subtract(scores, stop_gradient(reduce_max(scores, axis, keepdims=True)))
     lse = log(reduce_sum(exp(away), axis))
+    if scores.shape.rank is None or not scores.shape[axis]:
+        lse = maximum(lse, scalar_like(0, lse))  # of no classes
     surplus = subtract(reduce_sum(chances, axis), scalar_like(1, chances))
     all_of_it = add(lse, multiply(surplus, stop_gradient(lse)))
     return subtract(all_of_it, reduce_sum(multiply(chances, away), axis))

@@ -11,7 +11,9 @@ import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.specs import TensorSpec
 from tfx.framework.convert import constant
+from tfx.function.tracing.function import function
 from tfx.ops.nn import losses as module
 from tfx.testing import assert_close, check_grads
 
@@ -41,6 +43,13 @@ def test_labels_that_are_no_probabilities():
     softmax = scipy.special.softmax(logits.numpy(), -1)
     assert_close(loss, -(labels * np.log(softmax)).sum(-1))
     assert_close(tape.gradient(loss, logits), softmax - labels)
+
+
+def test_no_classes():
+    none = np.zeros((2, 0), np.float32)
+    assert_close(module.softmax_cross_entropy_with_logits(none, none), [0, 0])
+    late = function(module.softmax_cross_entropy_with_logits, [TensorSpec(None, "float32")] * 2)
+    assert_close(late(none, none), [0, 0])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float16, ml_dtypes.bfloat16])
