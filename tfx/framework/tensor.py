@@ -131,8 +131,22 @@ class Tensor(Immutable, Operand):
     def __len__(self) -> int:
         raise AssertionError
 
+    def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
+        """The value in a session of TensorFlow 1; eager tensors are values."""
+        raise NotImplementedError(
+            "eval is not supported when eager execution is enabled, is .numpy() what you're "
+            "looking for?"
+        )
+
+    def experimental_ref(self) -> Reference:
+        """Same as ``ref``."""
+        return self.ref()
+
     def __bool__(self) -> bool:
         raise AssertionError
+
+    def __nonzero__(self) -> bool:
+        return self.__bool__()
 
     def __iter__(self) -> Iterator[Any]:
         raise AssertionError

@@ -15,5 +15,6 @@ from tfx.optimizers.loss_scale import LossScale as LossScale
 from tfx.train.options import MaxShardSizePolicy as MaxShardSizePolicy
 from tfx.train.options import ShardByDevicePolicy as ShardByDevicePolicy
 from tfx.train.options import ShardingCallback as ShardingCallback
+from tfx.train.python_state import PythonState as PythonState
 
 _complete(__name__)

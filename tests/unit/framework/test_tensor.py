@@ -276,3 +276,14 @@ def test_the_operators_that_classes_may_overload():
     names = tf.Tensor.OVERLOADABLE_OPERATORS
     assert {"__add__", "__rsub__", "__matmul__", "__getitem__", "__eq__", "__invert__"} <= names
     assert all(callable(getattr(tf.Tensor, name)) for name in (*names, "__bool__", "__iter__"))
+
+
+def test_older_names():
+    seven = tf.constant([7, -7])
+    assert seven.__div__(2).numpy().tolist() == [3, -4]
+    assert seven.__rdiv__(8).numpy().tolist() == [1, -2]
+    assert tf.constant(3.0).__div__(2).numpy() == 1.5
+    assert tf.constant(1).__nonzero__() is True
+    assert tf.constant(1).experimental_ref().deref().numpy() == 1
+    with pytest.raises(NotImplementedError, match="eager execution"):
+        tf.constant(1).eval()

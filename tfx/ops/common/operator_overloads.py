@@ -60,6 +60,12 @@ def _general(function: Operator) -> tuple[Operator, Operator]:
     return forward, reflected
 
 
+def _python2_quotient(x: Any, y: Any) -> Any:
+    """The quotient of ``__div__``: of integers rounded down."""
+    of_integers = (x if is_tensor_like(x) else y).dtype.is_integer
+    return arithmetic.floordiv(x, y) if of_integers else arithmetic.truediv(x, y)
+
+
 def _guarded(function: Operator, x: Any, y: Any) -> Any:
     """Let the other operand's class try if it is not ours and cannot be converted."""
     try:
@@ -201,6 +207,7 @@ def attach() -> None:
         "sub": _fast("Sub", arithmetic.subtract),
         "mul": _fast("Mul", arithmetic.multiply),
         "truediv": _general(arithmetic.truediv),
+        "div": _general(_python2_quotient),
         "floordiv": _general(arithmetic.floordiv),
         "mod": _general(arithmetic.floormod),
         "pow": _general(arithmetic.pow),
