@@ -234,7 +234,7 @@ class name_scope(OpenScopes):  # noqa: N801
                     f"{self._name!r} is not a valid name of a scope of operations; expected "
                     "letters, digits and _ . \\ / > - with a letter, digit, _ or . first."
                 )
-            prefix = f"{context.graph.graph.unique_name(prefix[:-1])}/"
+            prefix = f"{context.graph.graph.unique_scope(prefix[:-1])}/"
         layer = context.layer + prefix.removeprefix(context.scope) if prefix else ""
         self._enter(using(scope=prefix, layer=layer))
         return prefix

@@ -46,7 +46,8 @@ class DeviceFunction:
     """A scope that a Python function decides, operation by operation.
 
     Attributes:
-        function: Takes a ``PlacedOperation``; returns a name, or None to leave it to ``outside``.
+        function: Takes a ``PlacedOperation``; returns a name; None or ``""`` leave it to
+            ``outside``.
         outside: The scope around.
     """
 
@@ -67,7 +68,7 @@ class DeviceFunction:
         outside = placed(self.outside, op, name, inputs)
         around = "" if outside is None else full_name(outside)
         answer = self.function(PlacedOperation(op, name, tuple(inputs), around))
-        return outside if answer is None else _merged(outside, _spec_of(answer))
+        return outside if answer in (None, "") else _merged(outside, _spec_of(answer))
 
 
 Scope = str | DeviceFunction | None

@@ -264,6 +264,9 @@ def name_node(graph: FuncGraph, op: str, *, result: bool = True) -> NodeName:
     if not face.one:
         return NodeName(_prefix(scope, face, variables) + op, source)
     base = _base(scope, face, variables)
+    given = variables.get("name") if face.named else None
+    if isinstance(given, str) and given.endswith("/"):  # the scope's own name, not one within it
+        graph.graph.release_scope(base)
     call = variables[_KEY] = _Call(base or scope + op, source, graph.graph)
     return call
 

@@ -273,6 +273,8 @@ class Graph:
         self.nodes: list[Node] = []
         self.outputs: list[Value] = []
         self._names: dict[str, int] = parent._names if parent is not None else {}
+        # Those of scopes, which the result of what stands in a scope may have.
+        self._scopes: set[str] = parent._scopes if parent is not None else set()
 
     def unique_name(self, base: str) -> str:
         """``base``, or ``base_1``, ``base_2``... if it is taken (in the parents too)."""
@@ -285,6 +287,18 @@ class Graph:
         self._names[base] = count + 1
         self._names[name] = 1
         return name
+
+    def unique_scope(self, base: str) -> str:
+        """A unique name of a scope; see ``release_scope``."""
+        name = self.unique_name(base)
+        self._scopes.add(name)
+        return name
+
+    def release_scope(self, name: str) -> None:
+        """Let the next node have the name of a scope, unless another one has it."""
+        if name in self._scopes:
+            self._scopes.discard(name)
+            self._names.pop(name, None)
 
     def add_input(self, name: str, dtype: int, shape: RawShape) -> Value:
         """A new required input."""
@@ -366,6 +380,7 @@ class Graph:
         other.nodes = list(self.nodes)
         other.outputs = list(self.outputs)
         other._names = dict(self._names) if self.parent is None else self._names
+        other._scopes = set(self._scopes) if self.parent is None else self._scopes
         other.fuses = self.fuses
         return other
 

@@ -167,3 +167,22 @@ def test_names_are_those_of_a_call_also_under_a_tape():
     names = [op.name for op in outer.get_concrete_function(tf.constant(1.0)).graph.get_operations()]
     assert "net/block/hidden" in names
     assert "net/block_1/hidden" in names
+
+
+@pytest.mark.parametrize("scope", [tf.name_scope, tf.compat.v1.name_scope], ids=["v2", "v1"])
+def test_the_result_of_a_scope_may_have_its_name(scope):
+    def both(x):
+        with scope("total") as name:
+            part = tf.multiply(x, 2.0, name="part")
+            whole = tf.reduce_sum(tf.add(part, x), name=name)
+        again = tf.add(whole, 1.0, name="total")
+        with scope("total") as other:
+            pass
+        return part.op.name, whole.op.name, again.op.name, other
+
+    names = ("total/part", "total", "total_1", "total_2/")
+    with tf.Graph().as_default():
+        assert both(tf.compat.v1.placeholder(tf.float32, [2])) == names
+    found = []
+    tf.function(lambda x: found.append(both(x))).get_concrete_function(tf.TensorSpec([2]))
+    assert found == [names]

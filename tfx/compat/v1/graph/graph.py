@@ -264,7 +264,7 @@ class Graph(FuncGraph, Collections):
         elif name.endswith("/"):
             prefix = name
         else:
-            prefix = f"{self.unique_name(name)}/"
+            prefix = f"{self.graph.unique_scope(current().scope + name)}/"
         with using(scope=prefix):
             yield prefix
 
