@@ -18,6 +18,7 @@ __getattr__, __dir__ = lazy_namespace(
         """,
         "tfx.compat.v1.training.optimizers": "Optimizer",
         "tfx.compat.v1.training.saver": "Saver",
+        "tfx.train.reader": "NewCheckpointReader=load_checkpoint",
         "tfx.compat.v1.files.event_files": "summary_iterator",
         "tfx.compat.v1.training.update_rules": """
             AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer

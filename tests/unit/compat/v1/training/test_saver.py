@@ -28,6 +28,9 @@ def test_only_the_last_checkpoints_are_kept(tmp_path: Path) -> None:
             session.run([v.assign_add([1.0, 1.0]), step.assign_add(1)])
             path = saver.save(session, prefix, global_step=step)
     assert path == prefix + "-3"
+    reader = tf.train.NewCheckpointReader(path)
+    assert reader.get_variable_to_shape_map()["layer/v"] == [2]
+    assert reader.get_tensor("layer/v").tolist() == [4.0, 5.0]
     assert saver.last_checkpoints == [prefix + "-2", prefix + "-3"]
     assert tf.train.latest_checkpoint(tmp_path) == path
     assert sorted(p.name for p in tmp_path.glob("*.safetensors")) == [
