@@ -400,8 +400,8 @@ class TestCase(_Base):  # type: ignore[misc]
     def assertDeviceEqual(  # noqa: N802
         self, device1: str | None, device2: str | None, msg: Any = None
     ) -> None:
-        """Assert that two names are those of one device."""
-        names = [None if d is None else parse_device(d) for d in (device1, device2)]
+        """Assert that two names are those of one device; an empty name is none, as None is."""
+        names = [parse_device(d) if d else None for d in (device1, device2)]
         self.assertEqual(names[0], names[1], f"Devices {device1} and {device2} are not equal. "
                          f"{text_of(msg)}")  # fmt: skip
 

@@ -118,6 +118,7 @@ def test_facts_about_tensors(case):
     case.assertShapeEqual(np.zeros([2, 3]), tf.zeros([2, 3]))
     case.assertDTypeEqual(tf.zeros([1], tf.int32), tf.int32)
     case.assertDeviceEqual("/device:CPU:0", "/cpu:0")
+    case.assertDeviceEqual("", None)
     case.assertArrayNear([1.0, 2.0], [1.0, 2.05], 0.1)
     case.assertNDArrayNear(np.ones(3), tf.ones([3]), 1e-6)
     case.assertStartsWith("tensor", "ten")
