@@ -40,7 +40,7 @@ from tfx.keras_backend.variable import Variable as Variable
 
 SUPPORTS_SPARSE_TENSORS = True
 SUPPORTS_RAGGED_TENSORS = True
-SUPPORTS_COMPLEX_DTYPES = False
+SUPPORTS_COMPLEX_DTYPES = True
 IS_THREAD_SAFE = True
 
 

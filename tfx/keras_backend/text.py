@@ -50,10 +50,7 @@ class _Sparse:
 
 
 sparse = _Sparse()
-__internal__ = SimpleNamespace(
-    CompositeTensor=tf.experimental.ExtensionType,
-    smart_cond=SimpleNamespace(smart_cond=tf.cond),
-)
+__internal__ = SimpleNamespace(CompositeTensor=tf.experimental.ExtensionType)
 
 
 def __getattr__(name: str) -> Any:

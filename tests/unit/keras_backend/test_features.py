@@ -102,6 +102,7 @@ def test_int_and_complex_have_64_bits() -> None:
     assert keras.Variable(1, dtype="int").value.dtype is tf.int64
     assert keras.ops.cast([1.5], int).dtype is tf.int64
     assert keras.backend.standardize_dtype(complex) == "complex128"
+    assert keras.ops.multiply(tf.constant([1j]), [2.0]).dtype is tf.complex64
     # Numbers of Python stay weak, and counters of 32 bits are read.
     assert keras.ops.add(tf.constant([1]), 2).dtype is tf.int32
     optimizer.load_own_variables({"0": np.int32(7), "1": np.float32(0.25)})
