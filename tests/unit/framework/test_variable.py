@@ -164,9 +164,10 @@ ROWS = np.arange(8.0, dtype=np.float32).reshape(4, 2)
         ("scatter_min", np.minimum),
     ],
 )
-def test_scatter_rows(method, reference, traced):
+@pytest.mark.parametrize("values", [[[2.0, 4.0], [8.0, 1.0]], 4.0], ids=["rows", "number"])
+def test_scatter_rows(method, reference, values, traced):
     v = tf.Variable(ROWS)
-    values = np.array([[2.0, 4.0], [8.0, 1.0]], np.float32)
+    values = np.array(values, np.float32)
     delta = IndexedSlices(tf.constant(values), tf.constant([3, 1]))
 
     def run():

@@ -51,7 +51,7 @@ class ScatterUpdates:
     def scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Variable:
-        """Replace the rows ``sparse_delta.indices``."""
+        """Replace the rows ``sparse_delta.indices``; one number as values is that of all."""
         return self._scatter_rows(sparse_delta, "none")
 
     def scatter_add(
@@ -147,7 +147,8 @@ class ScatterUpdates:
 
         def quotients(value: Tensor) -> Tensor:
             ones = ox.Expand(one, ox.Shape(value))
-            return ox.Div(value, ox.ScatterND(ones, positions, updates, reduction="mul"))
+            rows = _spread(updates, positions, value) if updates.shape.rank == 0 else updates
+            return ox.Div(value, ox.ScatterND(ones, positions, rows, reduction="mul"))
 
         return self._change(quotients)
 
@@ -157,7 +158,7 @@ class ScatterUpdates:
         column, updates = self._rows(delta)
         if transform is not None:
             updates = apply(transform, (updates,))
-        return self._scatter_nd(column, updates, reduction)
+        return self._scatter_nd(column, updates, reduction, spread=updates.shape.rank == 0)
 
     def _rows(self, delta: IndexedSlices) -> tuple[Tensor, Tensor]:
         """Where the rows are, each number on an axis of its own, and what is given for them."""
@@ -167,11 +168,24 @@ class ScatterUpdates:
         column = ox.Unsqueeze(indices, convert_to_tensor([-1], dtypes.int64))
         return column, matching(self, delta.values)
 
-    def _scatter_nd(self, indices: Any, updates: Any, reduction: str) -> Variable:
+    def _scatter_nd(
+        self, indices: Any, updates: Any, reduction: str, *, spread: bool = False
+    ) -> Variable:
         positions = integer_indices(indices, "ResourceScatterNd")
         if positions.dtype is not dtypes.int64:
             positions = ox.Cast(positions, to=dtypes.int64.onnx)
         positions = from_the_front(positions)
         attrs = {"reduction": reduction}
         rows = matching(self, updates)
-        return self._change(lambda value: ox.ScatterND(value, positions, rows, **attrs))
+
+        def changed(value: Tensor) -> Tensor:
+            new = _spread(rows, positions, value) if spread else rows
+            return ox.ScatterND(value, positions, new, **attrs)
+
+        return self._change(changed)
+
+
+def _spread(number: Tensor, positions: Tensor, value: Tensor) -> Tensor:
+    """One number as that of all elements of rows of a value."""
+    shape = ox.Concat(ox.Shape(positions, end=-1), ox.Shape(value, start=1), axis=0)
+    return ox.Expand(number, shape)
