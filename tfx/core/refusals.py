@@ -127,13 +127,13 @@ class Refusal(enum.Enum):
     )
 
     DIAGONAL = 46, "DiagPart", "the two halves of the shape of the input differ"
-    SHUFFLED = 47, "RandomIndexShuffle", "index is not in [0, max_index]"
     COUNT = 45, "Count", "a number of things must be non-negative"
     BROADCAST = (
         47,
         "BroadcastArgs",
         "Incompatible shapes: two dimensions must be equal or one of them 1",
     )
+    SHUFFLED = 48, "RandomIndexShuffle", "index is not in [0, max_index]"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

@@ -157,7 +157,7 @@ def test_the_only_signature_needs_no_name(tfx: Run, tmp_path: Path) -> None:
             "tfx: signature 'serving_default': input 'x' is float32[1, 2]",
         ),
         (["--signature", "scald"], 1, "has no signature 'scald'; did you mean 'scaled'?"),
-        (["--device", "TPU"], 1, "tfx: 'TPU' is not a device name"),
+        (["--device", "TPU"], 1, "tfx: Could not satisfy device specification '/TPU:0'"),
         (["--save", "{tmp}", "--signature", "ping"], 1, "a folder that is no bundle and has other"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

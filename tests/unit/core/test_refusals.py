@@ -47,7 +47,8 @@ NUMBERS = {
     "SEGMENT_ROWS": 44,
     "COUNT": 45,
     "DIAGONAL": 46,
-    "SHUFFLED": 47,
+    "BROADCAST": 47,
+    "SHUFFLED": 48,
 }
 
 

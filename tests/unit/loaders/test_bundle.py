@@ -171,7 +171,7 @@ def test_unknown_signature_names_the_nearest(bundle: Bundle) -> None:
 
 
 def test_unknown_device_is_told_before_anything_is_read(sample_path: Path) -> None:
-    with pytest.raises(errors.InvalidArgumentError, match="'TPU:0' is not a device name"):
+    with pytest.raises(errors.InvalidArgumentError, match="device specification '/TPU:0'"):
         Bundle.open(sample_path, device="TPU:0")
 
 
