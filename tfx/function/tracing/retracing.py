@@ -169,7 +169,7 @@ class History:
 
     def reused(self, number: int) -> None:
         """A trace serves a further call."""
-        for record in reversed(self._records):
+        for record in reversed(list(self._records)):  # other threads may be tracing
             if record.number == number:
                 record.reused = True
                 return
@@ -202,10 +202,11 @@ class History:
         return found
 
     def _warn_if_frequent(self) -> None:
-        last = [r for r in self._records if not r.again][-_FREQUENT:]
+        records = list(self._records)
+        last = [r for r in records if not r.again][-_FREQUENT:]
         if len(last) < _FREQUENT or any(r.reused or r.asked for r in last):
             return
-        explained = [self._explain(r, list(self._records)) for r in last[1:]]
+        explained = [self._explain(r, records) for r in last[1:]]
         counts = Counter((d.argument, d.kind) for e in explained for d in e.differences)
         if not counts:
             return
