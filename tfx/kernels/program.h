@@ -36,7 +36,7 @@
    earlier loop as ``inputs + k``; temporaries count as outputs behind the others, and those of one
    place share its memory: writing one ends the one before. The form of a source says whether it has the sizes of the box (0),
    or may have an axis of size 1 where the box has more (1), and is then spread out, tile by tile, to
-   the registers that begin with its unit.
+   the registers that begin with its unit, which no step writes that stands before one that reads it.
 
    Another kind of a loop reduces a tensor over axes, a bit each, which stay as axes of size 1 if it
    keeps them: 0 sum, 1 mean, 2 maximum, 3 minimum. The third kind multiplies matrices, the left one

@@ -40,6 +40,27 @@ static int some_type(void) {
    anything else from one, which chains do not write there. */
 static int written_types[MAX_UNITS + 2], is_dirty;
 
+/* Of the sources of a loop that may be spread out to registers: whether these were written by another; and
+   whether the program then reads one. What it reads is there in short loops, where such sources have memory of
+   their own, and elsewhere is what was written last. */
+static int overwritten[8], reads_overwritten;
+
+/* Whether two ranges of registers, for numbers of some types, have one in common. */
+static int overlap(i64 unit, int type, i64 other, int other_type) {
+  return unit < other + 1 + (size_of(other_type) == 8) &&
+         other < unit + 1 + (size_of(type) == 8);
+}
+
+/* What is written to registers, perhaps by a source (else its number is -1), is no longer what sources have there. */
+static void overwrite_sources(const i64 *sources, i64 count, const i64 *types, i64 unit,
+                              int type, i64 writer) {
+  for (i64 i = 0; i < count; i++) {
+    const i64 *source = sources + 3 * i;
+    if (i != writer && source[1] && overlap(unit, type, source[2], (int)types[source[0]]))
+      overwritten[i] = 1;
+  }
+}
+
 /* Of the program that was made last; and whether it is one, with the axes of its tensors. */
 static Repetition loop;
 static int is_body;
@@ -200,6 +221,11 @@ static size_t make_program(i64 *types, const i64 *matrix) {
       words[at++] = below(3) != 0;
       words[at++] = is_chain ? units + i - source_count : below(units - 1);
     }
+    memset(overwritten, 0, sizeof overwritten);
+    for (i64 i = 0; i < source_count; i++)
+      if (sources[3 * i + 1])
+        overwrite_sources(sources, source_count, types, sources[3 * i + 2],
+                          (int)types[sources[3 * i]], i);
     i64 *results = words + at;
     words[at++] = makes;
     i64 made = 0;
@@ -216,7 +242,11 @@ static size_t make_program(i64 *types, const i64 *matrix) {
       for (int j = 0; j < 3; j++)
         words[at++] = operand(table[instruction].operands[j], sources, source_count, types,
                               constants, units, results, made, inputs);
+      for (size_t j = at - 3; j < at; j++)
+        if (words[j] >> 16 == SOURCE && (words[j] & 0xffff) < source_count)
+          reads_overwritten |= overwritten[words[j] & 0xffff];
       if (last) continue;
+      overwrite_sources(sources, source_count, types, to, table[instruction].result, -1);
       written_types[to] = table[instruction].result;
       const int is_wide = size_of(table[instruction].result) == 8;
       if (is_wide) written_types[to + 1] = 0;
@@ -318,7 +348,8 @@ static int repeats_otherwise(const Program *program, const Tensor *given, i64 fi
     for (size_t i = 0; i < loop.carried; i++) inputs[1 + i] = outputs[tests + i];
     for (size_t i = 0; i < loop.collected; i++) {
       const int type = program->types[program->input_count + collected + i];
-      const size_t row = (size_t)elements(outputs[collected + i].sizes, outputs[collected + i].rank);
+      const size_t row =
+          (size_t)elements(outputs[collected + i].sizes, outputs[collected + i].rank);
       const size_t bytes = row * size_of(type);
       if (differ_in(made[from + loop.carried + i].data + (size_t)(at - first) * bytes,
                     outputs[collected + i].data, bytes, type))
@@ -326,7 +357,8 @@ static int repeats_otherwise(const Program *program, const Tensor *given, i64 fi
     }
   }
   for (size_t i = 0; i < loop.carried; i++)
-    if (differ_in(made[from + i].data, inputs[1 + i].data, made[from + i].size, made[from + i].type))
+    if (differ_in(made[from + i].data, inputs[1 + i].data, made[from + i].size,
+                  made[from + i].type))
       return 1;
   return 0;
 }
@@ -343,7 +375,7 @@ int main(int argc, char **argv) {
     i64 common[4];
     for (int i = 0; i < 4; i++) common[i] = sizes[below(i < 2 ? 7 : 9)];
     if (below(2)) common[3] = common[2]; /* so that matrices can be multiplied */
-    is_dirty = 0;
+    is_dirty = reads_overwritten = 0;
     size_t length = make_program(types, common + 2);
     if (below(20) == 0)
       for (size_t i = 0; i < length; i++) words[i] = below(2) ? below(64) : (i64)random_bits();
@@ -408,10 +440,11 @@ int main(int argc, char **argv) {
       unsigned char goes_on = 1;
       first_output = (size_t)loop.tests;
       const size_t from = made_count;
-      if (!program_repeat(program, loop, inputs, first + below(6), &at, &goes_on, &host, problem,
-                          sizeof problem)) {
+      if (!program_repeat(program, loop, inputs, first + below(6), &at, &goes_on, &host,
+                          problem, sizeof problem)) {
         repeated++;
-        if (!is_dirty && repeats_otherwise(program, inputs, first, at, from)) {
+        if (!is_dirty && !reads_overwritten &&
+            repeats_otherwise(program, inputs, first, at, from)) {
           fprintf(stderr, "round %ld differs as the body of a loop\n", round);
           return 1;
         }
