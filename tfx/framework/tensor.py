@@ -134,8 +134,8 @@ class Tensor(Immutable, Operand):
     def eval(self, feed_dict: Any = None, session: Any = None) -> Any:
         """The value in a session of TensorFlow 1; eager tensors are values."""
         raise NotImplementedError(
-            "eval is not supported when eager execution is enabled, is .numpy() what you're "
-            "looking for?"
+            "eval runs a session of TensorFlow 1; in eager execution a tensor has its value: call "
+            ".numpy()."
         )
 
     def experimental_ref(self) -> Reference:

@@ -88,15 +88,11 @@ def copy_node(node: Node, target: Graph, lookup: Lookup, constant: Lookup) -> No
         for name, value in attrs.items():
             if isinstance(value, Graph):
                 attrs[name] = copy_body(value, target, lookup, constant)
-    made = target.add_node(
-        node.op,
+    made = target.add_another(
+        node,
         [None if v is None else lookup(v) for v in node.inputs],
         attrs,
         [(v.dtype, v.shape) for v in node.outputs],
-        name=node.name,
-        source=node.source,
-        tag=node.tag,
-        device=node.device,
     )
     for old, new in zip(node.outputs, made.outputs, strict=True):
         new.dims = old.dims

@@ -339,6 +339,25 @@ class Graph:
         self.nodes.append(node)
         return node
 
+    def add_another(
+        self,
+        node: Node,
+        inputs: Sequence[Value | None],
+        attrs: Attributes,
+        types: Sequence[tuple[int, RawShape]],
+    ) -> Node:
+        """Append a node like one of another graph, with results of its own (see ``add_node``)."""
+        return self.add_node(
+            node.op,
+            inputs,
+            attrs,
+            types,
+            name=node.name,
+            source=node.source,
+            device=node.device,
+            tag=node.tag,
+        )
+
     def replace_node(self, old: Node, new: Node) -> Node:
         """Put a node in the place of another one, and have its outputs know it.
 

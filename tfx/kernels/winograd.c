@@ -30,6 +30,12 @@ enum { VECTOR_LENGTH = VECTOR_BYTES / sizeof(f32) };
 typedef f32 Loose __attribute__((vector_size(VECTOR_BYTES), aligned(4), may_alias));
 typedef int32_t Mask __attribute__((vector_size(VECTOR_BYTES)));
 
+static int any_of(Mask mask) {
+  int found = 0;
+  UNROLLED for (int i = 0; i < VECTOR_LENGTH; i++) found |= mask[i];
+  return found;
+}
+
 #define TIMES(number, x, sum) ADD_PRODUCT_f32(OF_ONE_f32(number), x, sum)
 
 /* --- values and coefficients ------------------------------------------------------------------- */
@@ -278,9 +284,7 @@ INLINED int write_results(const TiledConvolution *is, i64 first, i64 last, const
       }
     }
   }
-  int found = 0;
-  UNROLLED for (int i = 0; i < VECTOR_LENGTH; i++) found |= not_finite[i];
-  return found;
+  return any_of(not_finite);
 }
 
 static void multiply_block(const TiledConvolution *is, i64 count, const f32 *seen,
@@ -454,9 +458,7 @@ INLINED int write_filters(const TiledSums *is, i64 c, int taps) {
       *(Loose *)(is->dw + (i * taps + j) * numbers + at) = made;
     }
   }
-  int found = 0;
-  UNROLLED for (int i = 0; i < VECTOR_LENGTH; i++) found |= not_finite[i];
-  return found;
+  return any_of(not_finite);
 }
 
 static void write_part(void *data, size_t index) {

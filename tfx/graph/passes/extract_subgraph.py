@@ -128,16 +128,7 @@ class Emitter:
             for body in () if node.op == CALL else attrs.values():
                 if isinstance(body, Graph):
                     forget_sizes(body)
-        made = self.target.add_node(
-            node.op,
-            inputs,
-            attrs,
-            types,
-            name=node.name,
-            source=node.source,
-            device=node.device,
-            tag=node.tag,
-        )
+        made = self.target.add_another(node, inputs, attrs, types)
         for old, new in zip(node.outputs, made.outputs, strict=True):
             self.values.setdefault(id(old), new)
             if not unsure:

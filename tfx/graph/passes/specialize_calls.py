@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Any
 
 import numpy as np
 
@@ -18,7 +17,7 @@ from tfx.core.dims import is_static
 from tfx.core.errors import InvalidArgumentError
 from tfx.graph.control import Loop
 from tfx.graph.copy_body import copy_node
-from tfx.graph.infer import Types, infer
+from tfx.graph.infer import infer
 from tfx.graph.ir import CALL, Graph, Node, RawShape, Value
 from tfx.graph.rewrite import Inputs, Rewriter
 from tfx.graph.shape_code import contents
@@ -178,7 +177,7 @@ class _Copier:
             return copy_node(node, out, self.value, self._constant)
         inputs = self._inputs(node)
         types = infer(node.op, inputs, node.attrs, len(node.outputs))
-        new = self._add(node, out, inputs, dict(node.attrs), types)
+        new = out.add_another(node, inputs, dict(node.attrs), types)
         propagate(new)
         return new
 
@@ -203,21 +202,7 @@ class _Copier:
         for rows in loop.scanned:
             row = self.value(rows.each).shape
             types.append((rows.rows.dtype, rows.rows.shape if row is None else (None, *row)))
-        return self._add(node, out, self._inputs(node), {**node.attrs, "body": body}, types)
-
-    def _add(
-        self, node: Node, out: Graph, inputs: Inputs, attrs: dict[str, Any], types: Types
-    ) -> Node:
-        return out.add_node(
-            node.op,
-            inputs,
-            attrs,
-            types,
-            name=node.name,
-            source=node.source,
-            device=node.device,
-            tag=node.tag,
-        )
+        return out.add_another(node, self._inputs(node), {**node.attrs, "body": body}, types)
 
     def _inputs(self, node: Node) -> Inputs:
         return tuple([None if v is None else self.value(v) for v in node.inputs])
