@@ -493,16 +493,19 @@ def calls_do_not_leak() -> str:
 
 @cuda_check
 def devices_that_are_not_there() -> None:
-    with tf.device(CPU):
+    allowed = tf.config.get_soft_device_placement()
+    try:
+        tf.config.set_soft_device_placement(False)
         try:
             with tf.device("/GPU:99"):
                 raise AssertionError("GPU:99 was accepted")
         except tf.errors.InvalidArgumentError as e:
-            assert "GPU:0" in e.message, e.message
-    tf.config.set_soft_device_placement(True)
-    with tf.device("/GPU:99"):
-        assert (tf.constant(1.0) + 1.0).device.endswith("CPU:0")
-    tf.config.set_soft_device_placement(False)
+            assert GPU[1:] in e.message, e.message
+        tf.config.set_soft_device_placement(True)
+        with tf.device("/GPU:99"):
+            assert (tf.constant(1.0) + 1.0).device.endswith("CPU:0")
+    finally:
+        tf.config.set_soft_device_placement(allowed)
 
 
 @cuda_check
