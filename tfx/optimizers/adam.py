@@ -9,7 +9,7 @@ from tfx.optimizers import update_rules
 from tfx.optimizers.formulas import Array, absolute, largest, maximum, sqrt, towards
 from tfx.optimizers.optimizer import LearningRate, Optimizer, State
 from tfx.optimizers.options import Options, OtherOptions
-from tfx.optimizers.rows import takes_rows
+from tfx.optimizers.rows import fades_all_rows, takes_rows
 
 
 class _Averages(Optimizer):
@@ -75,6 +75,7 @@ class Adam(_Averages):
         return (update_rules.corrected_rate(learning_rate, *powers),)
 
     @takes_rows
+    @fades_all_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
@@ -139,6 +140,7 @@ class Adamax(_Averages):
         return (learning_rate / (1.0 - self.beta_1**step),)
 
     @takes_rows
+    @fades_all_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:
@@ -180,6 +182,7 @@ class Nadam(_Averages):
         return self.beta_1 * (1.0 - 0.5 * 0.96**step)
 
     @takes_rows
+    @fades_all_rows
     def update_step(
         self, gradient: Array, value: Array, slots: State, scalars: Sequence[Array]
     ) -> Array:

@@ -57,14 +57,21 @@ def present(pairs: Iterable[tuple[Any, Variable]]) -> list[tuple[Any, Variable]]
     return kept
 
 
-def prepared(gradient: Any, variable: Variable) -> Array:
+def prepared(gradient: Any, variable: Variable, most: int) -> Array:
     """A gradient in the dtype of the update: a tensor of the variable's shape, or ``Rows``.
+
+    Args:
+        gradient: A tensor or ``IndexedSlices``.
+        variable: What it is the gradient of.
+        most: Elements of a table all of which are updated.
 
     Raises:
         ValueError: its shape is not the variable's.
     """
     if isinstance(gradient, IndexedSlices):
-        return rows_of(gradient, variable, compute_dtype(variable))
+        count = variable.shape.num_elements()
+        if count is None or count > most:
+            return rows_of(gradient, variable, compute_dtype(variable))
     return dense(gradient, variable)
 
 

@@ -149,3 +149,9 @@ def takes_rows(rule: Any) -> Any:
     """Mark an update rule that can be given ``Rows`` for its gradient."""
     rule.takes_rows = True
     return rule
+
+
+def fades_all_rows(rule: Any) -> Any:
+    """Mark an update rule whose averages change in each step in every row, used or not."""
+    rule.fades_all_rows = True
+    return rule

@@ -27,14 +27,28 @@ AVERAGE, ACCUMULATOR, ACCUMULATED = "average", "gradient_accumulator", "accumula
 
 Store: TypeAlias = Callable[[Variable, Array], None]
 
+# Elements of tables all of which an optimizer updates, whichever rows a step used. To add up the
+# rows that were used twice takes a sort, which costs as much as a pass over so many.
+_SMALL_TABLE = 1 << 16
+# The same of optimizers whose averages fade in every row anyway: up to here, memory does not count.
+_FADING_TABLE = 1 << 22
+
+
+def _updated_whole(optimizer: Optimizer) -> int:
+    if getattr(type(optimizer).update_step, "fades_all_rows", False):
+        return _FADING_TABLE
+    return _SMALL_TABLE if optimizer.slot_values() else 0
+
 
 def take_step(optimizer: Optimizer, pairs: Sequence[tuple[Any, Variable]]) -> None:
     """Apply gradients to variables that have their slots."""
     kept = gradients.present(pairs)
     variables = [v for _, v in kept]
     rows = getattr(type(optimizer).update_step, "takes_rows", False)
-    prepared = gradients.prepared if rows else gradients.dense
-    grads: list[Array] = [prepared(g, v) for g, v in kept]
+    most = _updated_whole(optimizer)
+    grads: list[Array] = [
+        gradients.prepared(g, v, most) if rows else gradients.dense(g, v) for g, v in kept
+    ]
     store: Store = _store
     if optimizer.loss_scale_factor is not None:
         grads = [g / optimizer.loss_scale_factor for g in grads]

@@ -1,4 +1,4 @@
-"""Steps by ``IndexedSlices``: the same as by dense gradients, without a dense gradient."""
+"""Steps by ``IndexedSlices``: the same as by dense gradients; of large tables, without these."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
+from tfx.optimizers import step as steps
 from tfx.optimizers.rows import Rows, rows_of
 
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -36,6 +37,14 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.fixture(params=["rows", "whole"])
+def _size(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tables that count as large, and as small."""
+    if request.param == "rows":
+        monkeypatch.setattr(steps, "_SMALL_TABLE", 0)
+        monkeypatch.setattr(steps, "_FADING_TABLE", 0)
+
+
 def _gradients(step: int, repeated: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     rng = np.random.default_rng(step)
     values = rng.integers(-20, 20, size=(3, 2)).astype(np.float32) / 8  # exact in each dtype
@@ -60,6 +69,7 @@ def _trained(case: str, *, slices: bool, repeated: bool, staged: bool, dtype: An
     return w.numpy().astype(np.float64)
 
 
+@pytest.mark.usefixtures("_size")
 @pytest.mark.parametrize("repeated", [False, True], ids=["distinct", "repeated"])
 @pytest.mark.parametrize("case", CASES)
 def test_as_with_dense_gradients(case: str, repeated: bool) -> None:
@@ -68,6 +78,7 @@ def test_as_with_dense_gradients(case: str, repeated: bool) -> None:
     np.testing.assert_allclose(_trained(case, slices=True, **options), dense, atol=2e-7)
 
 
+@pytest.mark.usefixtures("_size")
 @pytest.mark.parametrize("case", ["sgd", "adam", "adamax", "adagrad", "rmsprop", "global"])
 def test_in_a_function(case: str) -> None:
     options: dict[str, Any] = {"repeated": True, "dtype": tf.float32}
@@ -77,6 +88,7 @@ def test_in_a_function(case: str) -> None:
     )
 
 
+@pytest.mark.usefixtures("_size")
 @pytest.mark.parametrize("dtype", [tf.float16, tf.bfloat16, tf.float64])
 def test_other_dtypes(dtype: tf.DType) -> None:
     kind = dtype.as_numpy_dtype
@@ -86,6 +98,7 @@ def test_other_dtypes(dtype: tf.DType) -> None:
     np.testing.assert_allclose(found, dense, rtol=2 * float(ml_dtypes.finfo(kind).eps))
 
 
+@pytest.mark.usefixtures("_size")
 def test_negative_indices_are_the_same_rows() -> None:
     w = tf.Variable(tf.zeros([3, 1]))
     rows = tf.IndexedSlices(tf.constant([[1.0], [1.0]]), tf.constant([2, -1]))
@@ -93,6 +106,7 @@ def test_negative_indices_are_the_same_rows() -> None:
     np.testing.assert_allclose(w, [[0.0], [0.0], [-1.0]], rtol=1e-6)
 
 
+@pytest.mark.usefixtures("_size")
 def test_no_rows() -> None:
     w = tf.Variable(tf.ones([3, 2]))
     rows = tf.IndexedSlices(tf.zeros([0, 2]), tf.zeros([0], tf.int32))
@@ -125,7 +139,7 @@ def test_a_rule_of_ones_own_gets_a_dense_gradient() -> None:
 
 @pytest.mark.parametrize(("name", "tables"), [("SGD", 1), ("Adagrad", 2)], ids=["sgd", "adagrad"])
 def test_only_rows_are_computed(name: str, tables: int) -> None:
-    table = tf.Variable(tf.zeros([1000, 3]))
+    table = tf.Variable(tf.zeros([100_000, 3]))
     optimizer = getattr(tf.optimizers, name)(0.1)
 
     @tf.function
@@ -139,7 +153,7 @@ def test_only_rows_are_computed(name: str, tables: int) -> None:
         op.type
         for op in graph.get_operations()
         for y in op.outputs
-        if y.dtype == tf.float32 and y.shape.rank and y.shape[0] == 1000
+        if y.dtype == tf.float32 and y.shape.rank and y.shape[0] == 100_000
     ]
     made = [op for op in large if op not in ("Placeholder", "ReadVariableOp", "AssignVariableOp")]
     assert made == ["ScatterElements"] * tables
