@@ -62,20 +62,26 @@ class _Captured:
         self._handle = handle
         self._options = new_run_options()
         self._options.add_run_config_entry(_GRAPH, str(number))
-        self._inputs = {name: _buffer(value, device) for name, value in feeds.items()}
+        inputs = {name: _buffer(value, device) for name, value in feeds.items()}
         self._outputs = [_buffer(value, device) for value in results]
-        self._device = device
         self._binding = _ort.SessionIOBinding(handle)
-        for name, buffer in self._inputs.items():
+        for name, buffer in inputs.items():
             self._binding.bind_ortvalue_input(name, buffer)
         for name, buffer in zip(outputs, self._outputs, strict=True):
             self._binding.bind_ortvalue_output(name, buffer)
+        self._inputs = list(inputs.items())
+        self._into = values.RepeatedCopies(list(inputs.values()), device)
+        self._made = [(v.shape(), v.element_type()) for v in self._outputs]
+        self._out_of = values.RepeatedCopies(self._outputs, device)
+        self._device = device
 
     def run(self, feeds: dict[str, RawValue]) -> list[RawValue]:
         """Replay (the first time: capture) and copy the results out."""
-        values.copy_all((self._inputs[name], value) for name, value in feeds.items())
+        self._into.run([v for _, v in self._inputs], [feeds[name] for name, _ in self._inputs])
         self._handle.run_with_iobinding(self._binding, self._options)
-        return values.duplicates(self._outputs)
+        results = [values.empty(shape, kind, self._device) for shape, kind in self._made]
+        self._out_of.run(results, self._outputs)
+        return results
 
 
 def _buffer(value: RawValue, device: str) -> RawValue:

@@ -124,13 +124,18 @@ def _renew() -> None:
 _PLAIN = "plain"
 
 
+def plain(run: Run) -> Run:
+    """A runner without the layers that it may have."""
+    found: Run = getattr(run, _PLAIN, run)
+    return found
+
+
 def _layered(holder: Any) -> Run:
-    run: Run = getattr(holder.run_raw, _PLAIN, holder.run_raw)
-    plain = run
+    run = first = plain(holder.run_raw)
     for layer in (*_layers, *_outermost):
         run = layer(holder, run)
-    if run is not plain:
-        setattr(run, _PLAIN, plain)
+    if run is not first:
+        setattr(run, _PLAIN, first)
     return run
 
 

@@ -418,8 +418,8 @@ def _on_gpu(
     if capture:
         try:
             inference = compiled(ENABLE)
-        except errors.OpError:  # control flow, or operators without a CUDA kernel
-            pass
+        except errors.OpError as e:  # control flow, or operators without a CUDA kernel
+            _log.info("a session cannot become a CUDA graph: %s", e)
         else:
             if can_be_captured(inference):
                 return inference, CapturingRunner(inference, memory, device, plain)

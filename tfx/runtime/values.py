@@ -146,6 +146,38 @@ def duplicates(originals: Sequence[RawValue]) -> list[RawValue]:
     return copies
 
 
+class RepeatedCopies:
+    """The same copies again and again, each time between other values.
+
+    Args:
+        like: Values (no strings) of the sizes of what will be copied, in order.
+        device: Where all targets are; canonical name.
+    """
+
+    __slots__ = ("_copies", "_full")
+
+    def __init__(self, like: Sequence[RawValue], device: str) -> None:
+        sizes = [v.tensor_size_in_bytes() for v in like]
+        self._full = [i for i, size in enumerate(sizes) if size]
+        self._copies: cuda.RepeatedCopies | None = None
+        if self._full and not device.startswith("CPU"):
+            index = physical_gpu(device)
+            self._copies = cuda.RepeatedCopies([sizes[i] for i in self._full], index)
+
+    def run(self, targets: Sequence[RawValue], sources: Sequence[RawValue]) -> None:
+        """Overwrite the memory of targets that nobody else has with the contents of sources."""
+        copies = self._copies
+        if copies is None:
+            copy_all(zip(targets, sources, strict=True))
+            return
+        given = [sources[i] for i in self._full]
+        copies.run(
+            [targets[i].data_ptr() for i in self._full],
+            [v.data_ptr() for v in given],
+            within=all(v.device_name() != _HOST for v in given),
+        )
+
+
 def from_numpy(array: np.ndarray[Any, Any], *, owned: bool = False) -> RawValue:
     """An ORT value with the array's contents.
 

@@ -10,7 +10,7 @@ import pytest
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
 from tfx.core.errors import InternalError, ResourceExhaustedError
-from tfx.runtime import cuda, memory, values
+from tfx.runtime import cuda, memory, session, values
 from tfx.runtime.values import from_numpy, to_numpy
 
 
@@ -78,6 +78,7 @@ def test_types_that_numpy_lacks_are_read_from_a_gpu(card):
 
 
 def test_strings_stay(card):
+    assert session  # which makes values of strings
     value = from_numpy(np.array(["a"]))
     assert values.copy_to_device(value, "GPU:0") is value
     assert card == []
@@ -117,6 +118,63 @@ class Runtime:
 
     def cudaGetErrorString(self, status):
         return b"out of memory" if status == 2 else b"invalid argument"
+
+
+class RuntimeWithBatches(Runtime):
+    """One that takes many copies at once, from some version on."""
+
+    def __init__(self, version, batch_status=0):
+        super().__init__()
+        self.version, self.batch_status = version, batch_status
+
+    def cudaRuntimeGetVersion(self, number):
+        number._obj.value = self.version
+        return 0
+
+    def cudaMemcpyBatchAsync(self, targets, sources, sizes, count, attributes, *rest):
+        self.calls.append(("batch", count.value, attributes._obj.order, len(rest)))
+        if not self.batch_status:
+            for i in range(count.value):
+                ctypes.memmove(targets[i], sources[i], sizes[i])
+        return self.batch_status
+
+    def cudaGetLastError(self):
+        self.calls.append("cleared")
+        return self.batch_status
+
+
+def copied(library, monkeypatch, *, within=True, calls=1):
+    monkeypatch.setattr(cuda, "_runtime", lambda: library)
+    cuda._copy_many.cache_clear()
+    monkeypatch.setattr(cuda, "_stream_of_copies", lambda index: ctypes.c_void_p(1))
+    sources = [from_numpy(np.float32([1, 2, 3])), from_numpy(np.int64([7]))]
+    targets = [values.empty(v.shape(), v.element_type(), "CPU:0") for v in sources]
+    copies = cuda.RepeatedCopies([v.tensor_size_in_bytes() for v in sources], 0)
+    for _ in range(calls):
+        places = [[v.data_ptr() for v in side] for side in (targets, sources)]
+        copies.run(*places, within=within)
+    cuda._copy_many.cache_clear()
+    for target, source in zip(targets, sources, strict=True):
+        np.testing.assert_array_equal(to_numpy(target), to_numpy(source))
+    return library.calls
+
+
+@pytest.mark.parametrize(("version", "rest"), [(13000, 3), (12080, 4)])
+def test_copies_on_a_gpu_are_one_call(monkeypatch, version, rest):
+    calls = copied(RuntimeWithBatches(version), monkeypatch)
+    assert calls == [("batch", 2, 1, rest), "synchronized"]
+
+
+def test_copies_are_single_where_they_have_to_be(monkeypatch):
+    single = [(12, 4), (8, 4), "synchronized"]
+    assert copied(RuntimeWithBatches(12070), monkeypatch) == single
+    assert copied(RuntimeWithBatches(13000), monkeypatch, within=False) == single
+
+
+def test_copies_that_were_refused_together_are_made_one_by_one_from_then_on(monkeypatch):
+    single = [(12, 4), (8, 4), "synchronized"]
+    calls = copied(RuntimeWithBatches(13000, batch_status=1), monkeypatch, calls=2)
+    assert calls == [("batch", 2, 1, 3), "cleared", *single, *single]
 
 
 def test_copies_by_cuda_are_done_on_return(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import weakref
 
@@ -163,6 +164,16 @@ def test_host_memory_is_not_captured(inference):
 # Sessions on a GPU that is none.
 
 
+class _MovedOneByOne:
+    def __init__(self, sizes, index):
+        self.sizes = sizes
+
+    def run(self, targets, sources, *, within):
+        assert not within  # all of it is the host's memory
+        for target, source, size in zip(targets, sources, self.sizes, strict=True):
+            ctypes.memmove(target, source, size)
+
+
 @pytest.fixture
 def pretended(monkeypatch):
     """Serve GPU:0 with the CPU provider, through all the code of GPUs."""
@@ -183,6 +194,7 @@ def pretended(monkeypatch):
             shape, kind, CPU_DEVICE
         ),
     )
+    monkeypatch.setattr(cuda, "RepeatedCopies", _MovedOneByOne)
     monkeypatch.setattr(values, "gpu_in_use", False)
     yield asked
     for layer in [x for x in run_hooks._layers if x not in layers]:

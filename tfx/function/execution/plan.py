@@ -20,6 +20,7 @@ from tfx.function.execution.cuda_graph_check import can_capture
 from tfx.function.execution.feeds import by_values, feeds_from_tensors
 from tfx.function.execution.rewrite_options import half_dtype
 from tfx.function.execution.run_errors import Run, translate_failure
+from tfx.function.execution.sized_plans import SizedRunner, has_open_sizes
 from tfx.graph.fusion.elementwise import fused_operators, fused_plan
 from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.fusion.made_of import Fusion, fusion_of
@@ -27,7 +28,8 @@ from tfx.graph.ir import Graph, Value
 from tfx.graph.passes.dead_code import used_values
 from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.hoist_constants import hoist_constants
-from tfx.graph.passes.pipeline import prepare, tune_for_cpu
+from tfx.graph.passes.pipeline import prepare, tune_for_cpu, tune_for_gpu
+from tfx.graph.passes.unroll_scans import unroll_scans
 from tfx.graph.serialization.serialize import ExternalData, to_model
 from tfx.kernels.library import Library, give_up, usable_library, why_not
 from tfx.runtime import interrupts, run_hooks
@@ -124,6 +126,8 @@ class Plan(RunsTensors):
             if library is not None:
                 self._library()  # that ONNX Runtime did not take them, it has said just now
             self.run_raw = self.session.run_raw
+            if not on_cpu and has_open_sizes(graph):
+                self.run_raw = self._by_sizes(device)
             run_hooks.register(self)
         # Names that no value of a graph has: constants keep theirs.
         names = _input_names(graph)
@@ -153,7 +157,20 @@ class Plan(RunsTensors):
             own_kernels=own_kernels,
             half=half_dtype(device),
         )
-        return tune_for_cpu(ready, thread_count()) if on_cpu else ready
+        if on_cpu:
+            return tune_for_cpu(ready, thread_count())
+        scanned = tune_for_gpu(ready)
+        # Only what becomes a CUDA graph gains from steps one by one.
+        unrolled = unroll_scans(scanned)
+        return unrolled if can_capture(unrolled, device) else scanned
+
+    def _by_sizes(self, device: str) -> SizedRunner:
+        def made(graph: Graph, frozen: dict[Value, RawValue]) -> Plan:
+            return Plan(graph, device, frozen)
+
+        names = _input_names(self.graph)
+        plain = run_hooks.plain(self.session.run_raw)
+        return SizedRunner(self.graph, names, self.frozen, plain, made)
 
     def _compiled(self, ready: Graph, device: str, library: Library | None) -> Session:
         """The session of a prepared graph."""
@@ -198,7 +215,7 @@ class Plan(RunsTensors):
             serialized,
             device=device,
             initializers=given,
-            capture=can_capture(self.graph, device),
+            capture=can_capture(ready, device),
             folds=not has_branches(ready),
             keeps_binding=not values and _is_small(self.graph, device, len(serialized)),
             operators=operators,

@@ -25,7 +25,7 @@ from tfx.graph.kernels.cuda_kernels import has_cuda_kernel, host_inputs, makes_o
 from tfx.graph.passes.drop_host_calls import drop_host_calls
 from tfx.graph.passes.inline_calls import expand_all_calls
 from tfx.graph.passes.join_pairs import join_pairs
-from tfx.graph.passes.pipeline import prepare
+from tfx.graph.passes.pipeline import prepare, tune_for_gpu
 from tfx.graph.printer import name_of
 from tfx.graph.schema import parameters
 from tfx.graph.serialization.serialize import opset_of
@@ -46,7 +46,8 @@ def predicted(name: str, device: str, graph: Graph) -> Placement:
     """
     rest, calls = _without_host_calls(expand_all_calls(join_pairs(graph)))
     half = half_dtype(device)
-    ready = expand_all_calls(prepare(drop_host_calls(rest)[0], device=device, half=half))
+    prepared = prepare(drop_host_calls(rest)[0], device=device, half=half)
+    ready = expand_all_calls(tune_for_gpu(prepared))
     rows = [*_Prediction(ready, device).rows(), *(host_row(node) for node in calls)]
     return Placement(name, device, rows, predicted=True)
 

@@ -282,15 +282,17 @@ PREPARE = Pipeline(
 )
 
 # Loops that are differentiated when a bundle is loaded stay loops: this is for what runs alone.
+_SCANS = Pass(
+    "scans",
+    lambda g, _: scan_loops(g),
+    requires=frozenset({Claim.CONSTANTS_FOLDED}),
+    breaks=EVERYTHING - {Claim.KERNELS},
+    saved=False,
+)
+
 CPU_PLAN = Pipeline(
     [
-        Pass(
-            "scans",
-            lambda g, _: scan_loops(g),
-            requires=frozenset({Claim.CONSTANTS_FOLDED}),
-            breaks=EVERYTHING - {Claim.KERNELS},
-            saved=False,
-        ),
+        _SCANS,
         Pass(
             "products",
             lambda g, o: share_transposes(g, o.threads),
@@ -309,6 +311,8 @@ CPU_PLAN = Pipeline(
     PREPARE.ensures,
     saved=False,
 )
+
+GPU_PLAN = Pipeline([_SCANS], PREPARE.ensures, saved=False)
 
 
 def prepare(
@@ -361,3 +365,12 @@ def tune_for_cpu(graph: Graph, threads: int) -> Graph:
         threads: How many threads a run has.
     """
     return CPU_PLAN.run(graph, PassOptions(threads=threads))
+
+
+def tune_for_gpu(graph: Graph) -> Graph:
+    """A prepared graph as a GPU runs it best; not to be saved.
+
+    Args:
+        graph: What ``prepare`` returned.
+    """
+    return GPU_PLAN.run(graph, PassOptions())
