@@ -51,8 +51,25 @@ def file_errors(path: Any = None) -> Iterator[None]:
         raise errors.UnknownError(said) from e
 
 
-def _path(path: Any) -> str:
-    return os.fsdecode(path)
+_SCHEME = "file://"
+
+
+def local_path(path: Any) -> str:
+    """A path as text; ``file:///tmp/x`` is ``/tmp/x``.
+
+    Raises:
+        InvalidArgumentError: a file of another machine.
+    """
+    found = os.fsdecode(path)
+    if not found.startswith(_SCHEME):
+        return found
+    host, slash, rest = found.removeprefix(_SCHEME).partition("/")
+    if host not in ("", "localhost"):
+        raise errors.InvalidArgumentError(
+            f"{found} is a file of the host {host}; expected one of this machine, such as "
+            "file:///tmp/x."
+        )
+    return slash + rest
 
 
 class GFile(Closing):
@@ -88,7 +105,7 @@ class GFile(Closing):
         if self._file is None:
             encoding = None if "b" in self.mode else "utf-8"
             with file_errors(self.name):
-                self._file = open(_path(self.name), self.mode, encoding=encoding)  # noqa: SIM115
+                self._file = open(local_path(self.name), self.mode, encoding=encoding)  # noqa: SIM115
         return self._file
 
     def read(self, n: int = -1) -> Any:
@@ -151,7 +168,7 @@ class GFile(Closing):
         """Bytes of the file."""
         self.flush()
         with file_errors(self.name):
-            return os.path.getsize(_path(self.name))
+            return os.path.getsize(local_path(self.name))
 
     def flush(self) -> None:
         """Write what waits."""
@@ -201,12 +218,12 @@ class FileStatistics(NamedTuple):
 
 def exists(path: Any) -> bool:
     """True if there is a file or folder."""
-    return os.path.exists(_path(path))
+    return os.path.exists(local_path(path))
 
 
 def isdir(path: Any) -> bool:
     """True if there is a folder."""
-    return os.path.isdir(_path(path))
+    return os.path.isdir(local_path(path))
 
 
 def join(path: Any, *paths: Any) -> Any:
@@ -217,13 +234,16 @@ def join(path: Any, *paths: Any) -> Any:
 def glob(pattern: Any) -> list[str]:
     """Paths that fit a pattern, or one of several, in order.
 
+    Args:
+        pattern: The pattern, or any iterable of patterns.
+
     Example:
         >>> import tfx as tf
         >>> tf.io.gfile.glob("/no/such/folder/*")
         []
     """
-    patterns = pattern if isinstance(pattern, list | tuple) else [pattern]
-    return [p for one in patterns for p in sorted(globbing.glob(_path(one)))]
+    patterns = [pattern] if isinstance(pattern, str | bytes | os.PathLike) else pattern
+    return [p for one in patterns for p in sorted(globbing.glob(local_path(one)))]
 
 
 def listdir(path: Any) -> list[str]:
@@ -233,9 +253,9 @@ def listdir(path: Any) -> list[str]:
         NotFoundError: there is no such folder.
     """
     if not isdir(path):
-        raise errors.NotFoundError(f"Could not find directory {_path(path)}")
+        raise errors.NotFoundError(f"Could not find directory {local_path(path)}")
     with file_errors():
-        return os.listdir(_path(path))
+        return os.listdir(local_path(path))
 
 
 def makedirs(path: Any) -> None:
@@ -244,10 +264,10 @@ def makedirs(path: Any) -> None:
     Raises:
         FailedPreconditionError: there is a file of that path.
     """
-    if os.path.isfile(_path(path)):
-        raise errors.FailedPreconditionError(f"{_path(path)} is not a directory")
+    if os.path.isfile(local_path(path)):
+        raise errors.FailedPreconditionError(f"{local_path(path)} is not a directory")
     with file_errors():
-        os.makedirs(_path(path), exist_ok=True)
+        os.makedirs(local_path(path), exist_ok=True)
 
 
 def mkdir(path: Any) -> None:
@@ -258,7 +278,7 @@ def mkdir(path: Any) -> None:
         NotFoundError: the folder above it is not there.
     """
     with file_errors():
-        os.mkdir(_path(path))
+        os.mkdir(local_path(path))
 
 
 def remove(path: Any) -> None:
@@ -268,7 +288,7 @@ def remove(path: Any) -> None:
         NotFoundError: there is no such file.
     """
     with file_errors():
-        os.remove(_path(path))
+        os.remove(local_path(path))
 
 
 def rmtree(path: Any) -> None:
@@ -278,7 +298,7 @@ def rmtree(path: Any) -> None:
         NotFoundError: there is no such folder.
     """
     with file_errors():
-        shutil.rmtree(_path(path))
+        shutil.rmtree(local_path(path))
 
 
 def rename(src: Any, dst: Any, overwrite: bool = False) -> None:
@@ -303,9 +323,11 @@ def copy(src: Any, dst: Any, overwrite: bool = False) -> None:
 
 def _replacing(act: Callable[[str, str], object], src: Any, dst: Any, overwrite: bool) -> None:
     if not overwrite and exists(dst):
-        raise errors.AlreadyExistsError(f"file already exists: {_path(dst)}; use overwrite=True")
+        raise errors.AlreadyExistsError(
+            f"file already exists: {local_path(dst)}; use overwrite=True"
+        )
     with file_errors():
-        act(_path(src), _path(dst))
+        act(local_path(src), local_path(dst))
 
 
 def stat(path: Any) -> FileStatistics:
@@ -315,7 +337,7 @@ def stat(path: Any) -> FileStatistics:
         NotFoundError: there is nothing.
     """
     with file_errors():
-        found = os.stat(_path(path))
+        found = os.stat(local_path(path))
     return FileStatistics(found.st_size, found.st_mtime_ns, isdir(path))
 
 
@@ -329,4 +351,4 @@ def walk(
         topdown: A folder before those in it.
         onerror: Called with errors, which are ignored otherwise.
     """
-    yield from os.walk(_path(top), topdown, onerror)
+    yield from os.walk(local_path(top), topdown, onerror)

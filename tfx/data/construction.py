@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tfx.core import dtypes
-from tfx.core.dtypes import DTypeLike
+from tfx.core.dtypes import DType, DTypeLike
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.gfile import glob
 from tfx.core.specs import TensorSpec
@@ -198,7 +198,7 @@ class Construction:
     def counter(
         start: Any = 0, step: Any = 1, dtype: DTypeLike = dtypes.int64, name: str | None = None
     ) -> Dataset:
-        """Make a dataset that counts without end.
+        """Make a dataset that counts without end; beyond the largest number of the dtype it wraps.
 
         Args:
             start: The first number.
@@ -215,8 +215,7 @@ class Construction:
             [10, 15, 20]
         """
         begin, by = parameter(start, "counter"), parameter(step, "counter")
-        made = Range(begin, _LARGEST if by > 0 else -_LARGEST, by, dtypes.as_dtype(dtype))
-        return wrapped(Endless(made))
+        return wrapped(Endless(begin, by, dtypes.as_dtype(dtype)))
 
     @staticmethod
     def zip(*args: Any, datasets: Any = None, name: str | None = None) -> Dataset:
@@ -446,8 +445,11 @@ class Construction:
 class Endless(Range):
     """A range that counts as one without end."""
 
-    def __init__(self, numbers: Range) -> None:
-        super().__init__(numbers.start, numbers.stop, numbers.step, numbers.dtype)
+    def __init__(self, start: Any, step: Any, dtype: DType) -> None:
+        super().__init__(start, _LARGEST, step, dtype)
+
+    def _size(self) -> int:
+        return _LARGEST
 
     def cardinality(self) -> int:
         """See ``Node``."""

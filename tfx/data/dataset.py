@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
+from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
 from tfx.data.batch_methods import BatchMethods
 from tfx.data.construction import Construction
@@ -42,7 +44,7 @@ from tfx.data.reducing import Reduce, Single
 from tfx.data.saving import save_elements
 from tfx.data.selection import WithOptions
 from tfx.data.sources import components
-from tfx.data.structure import Structure, converted, spec_of
+from tfx.data.structure import DatasetSpec, Structure, converted, spec_of
 from tfx.data.transformations import Transformations
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
@@ -540,3 +542,16 @@ class FixedLengthRecordDataset(Dataset):
         super().__init__(
             Records(fixed_records, strings(filenames), compression_type, buffer_size or 0, numbers)
         )
+
+
+def _argument_of(spec: DatasetSpec) -> Dataset:
+    """What an input signature has in the place of a dataset."""
+    made = object.__new__(Dataset)
+    made._number, made._spec_key = (
+        TensorSpec([], dtypes.int64),
+        SpecKey(Structure(spec.element_spec)),
+    )
+    return made
+
+
+DatasetSpec._tfx_argument = _argument_of

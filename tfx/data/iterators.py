@@ -15,6 +15,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from tfx.core import dtypes
 from tfx.core.errors import (
     FailedPreconditionError,
     InvalidArgumentError,
@@ -56,6 +57,7 @@ _END = "End of sequence"
 class SpecKey:
     """An ``element_spec`` as part of the key of a trace."""
 
+    _tfx_is_fixed = True
     __slots__ = ("_hash", "structure")
 
     def __init__(self, structure: Structure) -> None:
@@ -70,6 +72,9 @@ class SpecKey:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __repr__(self) -> str:
+        return repr(self.structure.spec)
 
 
 class Live:
@@ -133,10 +138,22 @@ class IteratorSpec(TypeSpec):
     def __init__(self, element_spec: Any) -> None:
         self._element_spec = element_spec
 
+    @classmethod
+    def from_value(cls, value: Any) -> IteratorSpec:
+        """The spec of an iterator."""
+        return cls(value.element_spec)
+
     @property
     def element_spec(self) -> Any:
         """The spec of the elements."""
         return self._element_spec
+
+    def _tfx_argument(self) -> Iterator:
+        """What an input signature has in the place of an iterator."""
+        made = object.__new__(Iterator)
+        handle: Any = TensorSpec([], dtypes.int64)
+        made._handle, made._key = handle, SpecKey(Structure(self._element_spec))
+        return made
 
     def is_subtype_of(self, other: object) -> bool:
         """True if it is the other one."""

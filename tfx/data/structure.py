@@ -79,9 +79,15 @@ class DatasetSpec(TypeSpec):
     """
 
     __slots__ = ("_element_spec",)
+    _tfx_argument: Callable[[DatasetSpec], Any]
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
         self._element_spec = element_spec
+
+    @classmethod
+    def from_value(cls, value: Any) -> DatasetSpec:
+        """The spec of a dataset."""
+        return cls(value.element_spec)
 
     @property
     def element_spec(self) -> Any:

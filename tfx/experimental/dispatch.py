@@ -31,11 +31,12 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor
 from tfx.framework.variable import Variable
 from tfx.linear_operators import handlers as operator_handlers
 from tfx.linear_operators.operator import LinearOperator
-from tfx.ragged_ops import handlers
+from tfx.ragged_ops import handlers, sparse_mapping
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 from tfx.sparse_ops import handlers as sparse_handlers
 from tfx.sparse_ops.sparse_tensor import SparseTensor
+from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec
 
 _UNARY = """
     abs acos acosh asin asinh atan atanh cast clip_by_value cos cosh exp floor identity negative
@@ -98,6 +99,7 @@ class _Operation:
         of_ragged: What carries it out for ragged tensors, if something does.
         takes_lists: Whether it takes lists of them.
         of_sparse: What carries it out for sparse tensors, if something does.
+        of_sparse_rows: What carries it out where any argument, or the spec of a result, is sparse.
         of_operators: What carries it out for linear operators, if something does.
         rules: What the user has registered, newest first.
     """
@@ -106,6 +108,7 @@ class _Operation:
         self.diversion = Diversion(function, self.look)
         self.of_ragged: Callable[..., Any] | None = None
         self.of_sparse: Callable[..., Any] | None = None
+        self.of_sparse_rows: Callable[..., Any] | None = None
         self.of_operators: Callable[..., Any] | None = None
         self.takes_lists = False
         self.rules: tuple[_Rule, ...] = ()
@@ -126,15 +129,18 @@ class _Operation:
         values = (*args, *kwargs.values())
         if self.of_sparse is not None and values and type(values[0]) is SparseTensor:
             return self.of_sparse(*args, **kwargs)
+        if self.of_sparse_rows is not None and _holds(values, _SPARSE, self.takes_lists):
+            return self.of_sparse_rows(*args, **kwargs)
         if self.of_operators is not None and any(isinstance(x, LinearOperator) for x in values):
             return self.of_operators(*args, **kwargs)
-        if self.of_ragged is not None and _holds_ragged(values, self.takes_lists):
+        if self.of_ragged is not None and _holds(values, _RAGGED, self.takes_lists):
             return self.of_ragged(*args, **kwargs)
         return self.diversion.plain(*args, **kwargs)
 
     def update(self) -> None:
         """Look for what there is to look for from now on; the caller has the lock."""
-        if not (self.rules or self.of_ragged or self.of_sparse or self.of_operators):
+        handlers = (self.of_ragged, self.of_sparse, self.of_sparse_rows, self.of_operators)
+        if not (self.rules or any(handlers)):
             self.diversion.stop()
         elif any(rule.is_for_usual_arguments() for rule in self.rules):
             self.diversion.start(frozenset())
@@ -380,6 +386,10 @@ def take_sparse_tensors() -> None:
         for path, operation in _those_of(table):
             operation.of_sparse = table[path](operation.diversion.plain)
             operation.update()
+        for path, operation in _those_of(_OF_SPARSE_ROWS):
+            operation.of_sparse_rows = _OF_SPARSE_ROWS[path]
+            operation.takes_lists = True
+            operation.update()
 
 
 def take_linear_operators() -> None:
@@ -391,12 +401,17 @@ def take_linear_operators() -> None:
             operation.update()
 
 
-def _holds_ragged(values: Any, lists: bool) -> bool:
+_RAGGED = frozenset((RaggedTensor, RaggedTensorSpec))
+_SPARSE = frozenset((SparseTensor, SparseTensorSpec))
+_OF_SPARSE_ROWS = {"map_fn": sparse_mapping.map_fn}
+
+
+def _holds(values: Any, kinds: frozenset[type], lists: bool) -> bool:
     for value in values:
         kind = type(value)
-        if kind is RaggedTensor or kind is RaggedTensorSpec:
+        if kind in kinds:
             return True
         inner = value.values() if kind is dict else value if kind in (list, tuple) else ()
-        if lists and _holds_ragged(inner, True):
+        if lists and _holds(inner, kinds, True):
             return True
     return False

@@ -453,13 +453,20 @@ def _typed_python(
     if not fits:
         raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype {dtype.name}")
     if kind in "iu" and dtype.is_integer and array.size:
-        low, high = int(array.min()), int(array.max())
-        if low < dtype.min or high > dtype.max:
-            raise ValueError(
-                f"{low if low < dtype.min else high} is out of range for dtype {dtype.name} "
-                f"({dtype.min} to {dtype.max})."
-            )
+        _require_fit(array, dtype)
     return _cast(array, dtype)
+
+
+def _require_fit(array: np.ndarray[Any, Any], dtype: DType) -> None:
+    """Refuse integers that do not fit into 64 bits; narrower dtypes wrap, as in TensorFlow."""
+    holds = dtypes.uint64 if dtype is dtypes.uint64 else dtypes.int64
+    low, high = int(array.min()), int(array.max())
+    if low < holds.min or high > holds.max:
+        raise ValueError(
+            "Can't convert Python sequence with out-of-range integer to Tensor: "
+            f"{low if low < holds.min else high} is out of range for dtype {dtype.name}, expected "
+            f"{holds.min} to {holds.max}."
+        )
 
 
 def _cast(array: np.ndarray[Any, Any], dtype: DType) -> np.ndarray[Any, Any]:

@@ -128,8 +128,10 @@ def stack(values: Any, axis: Any = 0, name: str | None = None) -> Any:
     kind = require_same_splits_dtype(*parts)
     index = axis if axis >= 0 and rank is None else axis_of(axis, _Longer(rank), "stack")
     if index <= 1 or any(isinstance(x, RaggedTensor) for x in parts):
+        # Behind one another, the rows of dense ones may differ in length, too.
+        least = 2 if index == 0 and rank is not None and rank > 1 else 1
         apart = [expand_dims(x, index) for x in parts]
-        return _joined([ragged_of(x, 1, kind) for x in apart], index)
+        return _joined([ragged_of(x, least, kind) for x in apart], index)
     return dense_concat.stack(parts, index)
 
 

@@ -67,13 +67,17 @@ def _single(name: str) -> Callable[..., Any]:
 def _equals(x: RaggedTensor, other: Any) -> Any:
     if other is None:
         return False
-    return elementwise(comparison.equal, x, other)
+    try:
+        return elementwise(comparison.equal, x, other)
+    except (TypeError, ValueError):
+        # As for tensors: what cannot be compared is not equal.
+        return False
 
 
 def _differs(x: RaggedTensor, other: Any) -> Any:
-    if other is None:
-        return True
     found = _equals(x, other)
+    if found is False:
+        return True
     return found.with_flat_values(ox.Not(found.flat_values))
 
 

@@ -14,7 +14,7 @@ from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.array.gather import gather
 from tfx.ops.array.transpose import transpose
-from tfx.ops.common.arguments import static_ints, tensor
+from tfx.ops.common.arguments import as_int64, cast_to, static_ints, tensor
 from tfx.ops.common.shapes import dimension, rank_of
 from tfx.ops.math.complex_parts import conj
 from tfx.ops.math.segments import unsorted_segment_sum
@@ -118,9 +118,9 @@ def sampled_addmm(
     """The entries of ``alpha * (mat1 @ mat2) + beta * sparse`` in the places of a sparse matrix.
 
     Args:
-        indices: ``[n, 2]``, where the entries are.
+        indices: ``[n, 2]`` of int32 or int64, where the entries are.
         values: ``[n]``, what they are.
-        dense_shape: ``[2]``.
+        dense_shape: ``[2]`` of int32 or int64.
         mat1: ``[rows, k]``.
         mat2: ``[k, columns]``.
         beta: What the entries are multiplied by.
@@ -139,11 +139,12 @@ def sampled_addmm(
         array([5.], dtype=float32)
     """
     kind = as_dtype(output_type)
-    x = SparseTensor(indices, convert_to_tensor(values, kind), dense_shape)
+    places, sizes = convert_to_tensor(indices), convert_to_tensor(dense_shape)
+    x = SparseTensor(as_int64(places), convert_to_tensor(values, kind), as_int64(sizes))
     first, second = convert_to_tensor(mat1, kind), convert_to_tensor(mat2, kind)
     rows = gather(first, positions.column(x.indices, 0))
     others = gather(transpose(second), positions.column(x.indices, 1))
     products = ox.ReduceSum(ox.Mul(rows, others), int64_constant([1]), keepdims=0)
     scaled = ox.Mul(products, convert_to_tensor(alpha, kind))
     found = made(x.indices, ox.Add(scaled, ox.Mul(x.values, convert_to_tensor(beta, kind))), None)
-    return found.indices, found.values, x.dense_shape
+    return cast_to(found.indices, places.dtype), found.values, sizes

@@ -96,3 +96,19 @@ def test_what_a_file_was_not_opened_for(tmp_path: Path) -> None:
     with pytest.raises(tf.errors.FailedPreconditionError, match="not a directory"):
         tf.io.gfile.makedirs(path)
     assert path.read_text() == "abc"
+
+
+def test_addresses_of_files(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    address = f"file://{path}"
+    with GFile(address, "w") as file:
+        file.write("hello")
+    assert path.read_text() == "hello" and GFile(address).read() == "hello"
+    assert tf.io.gfile.exists(address) and tf.io.gfile.stat(address).length == 5
+    tf.io.gfile.copy(address, f"file://localhost{path}.copy")
+    assert tf.io.read_file(f"{address}.copy") == "hello"
+    tf.io.write_file(address, "again")
+    assert path.read_text() == "again"
+    assert tf.io.gfile.glob(iter([f"file://{tmp_path}/*.copy"])) == [f"{path}.copy"]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="of the host elsewhere"):
+        tf.io.gfile.exists("file://elsewhere/a.txt")

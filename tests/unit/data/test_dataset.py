@@ -428,3 +428,18 @@ def test_lists_of_arrays_keep_their_dtype() -> None:
     assert Dataset.from_tensors({"a": [arrays]}).element_spec["a"].dtype == tf.int64
     for others in ([1, 2], [np.array(1), 2], [np.array(1), np.array(2.0)]):
         assert Dataset.from_tensors(others).element_spec.dtype == tf.convert_to_tensor(others).dtype
+
+
+def test_counters_wrap_and_may_stand_still() -> None:
+    count = tf.data.Dataset.counter
+    assert [int(x) for x in count(254, dtype=tf.uint8).take(4)] == [254, 255, 0, 1]
+    assert [int(x) for x in count(2**63 - 1).take(2)] == [2**63 - 1, -(2**63)]
+    assert [int(x) for x in count(-1, -2).take(3)] == [-1, -3, -5]
+    assert [int(x) for x in count(1, 0).take(2)] == [1, 1]
+
+
+def test_specs_of_datasets_and_iterators() -> None:
+    dataset = tf.data.Dataset.range(3)
+    element = tf.TensorSpec([], tf.int64)
+    assert tf.data.DatasetSpec.from_value(dataset) == tf.data.DatasetSpec(element)
+    assert tf.data.IteratorSpec.from_value(iter(dataset)) == tf.data.IteratorSpec(element)

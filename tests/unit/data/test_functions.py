@@ -348,3 +348,26 @@ class TestThreads:
             next(iterator)
         stop.set()
         timer.join()
+
+
+def test_input_signatures_of_iterators_and_datasets() -> None:
+    @tf.function(input_signature=[tf.data.IteratorSpec(tf.TensorSpec([], tf.int32))])
+    def squared(iterator: Any) -> Any:
+        x = iterator.get_next()
+        return x * x
+
+    iterator = iter(tf.data.Dataset.from_tensor_slices([2, 3]))
+    assert [int(squared(iterator)), int(squared(iterator))] == [4, 9]
+    with pytest.raises(TypeError, match="int32.* by the input signature, got .*int64"):
+        squared(iter(tf.data.Dataset.range(3)))
+
+    @tf.function(input_signature=[tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))])
+    def total(dataset: Any) -> Any:
+        return dataset.reduce(tf.constant(0, tf.int64), lambda so_far, x: so_far + x)
+
+    assert int(total(tf.data.Dataset.range(4))) == 6
+    assert int(total(tf.data.Dataset.range(9).filter(lambda x: x > 3))) == 30
+    assert int(total.get_concrete_function()(tf.data.Dataset.range(3))) == 3
+    assert total.experimental_get_tracing_count() == 1
+    with pytest.raises(TypeError, match="input signature"):
+        total(tf.data.Dataset.range(4).batch(2))

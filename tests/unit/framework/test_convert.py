@@ -133,8 +133,9 @@ def test_required_dtypes(value, dtype, expected):
         ([1.5, 2], tf.int32, TypeError, "Cannot convert"),
         (np.array(["a"]), tf.int32, TypeError, "Cannot convert"),
         (np.array([1]), tf.string, TypeError, "Cannot convert"),
-        (300, tf.uint8, ValueError, r"300 is out of range for dtype uint8 \(0 to 255\)"),
-        (-1, tf.uint8, ValueError, "-1 is out of range"),
+        (2**63, tf.int64, ValueError, f"{2**63} is out of range for dtype int64"),
+        (2**64, tf.int32, ValueError, "is out of range"),
+        (-1, tf.uint64, ValueError, "-1 is out of range"),
         (1, "nope", TypeError, "'nope'"),
         (np.array(["2020"], "M8[D]"), None, TypeError, "M8"),
     ],
@@ -169,7 +170,7 @@ def test_every_constant_is_a_tensor_of_its_own():
         (1.5, tf.int32, "float32"),
         ("a", tf.int32, "string"),
         (np.array([1.0]), tf.float32, "float32"),
-        (300, tf.uint8, "int32"),
+        (300, tf.uint8, "uint8"),
     ],
 )
 def test_hints(value, hint, dtype):
@@ -582,3 +583,20 @@ def test_shapes_that_no_constant_has():
         tf.constant(1, shape=[2**62, 4])
     with pytest.raises(tf.errors.ResourceExhaustedError):
         tf.constant(1, shape=[2**30, 2**30])
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        (300, tf.uint8, 44),
+        (-1, tf.uint8, 255),
+        (129, tf.int8, -127),
+        (0x9E3779B9, tf.int32, -1640531527),
+        (2**40 + 1, tf.int32, 1),
+        ([-1, 2**33], tf.uint32, [2**32 - 1, 0]),
+    ],
+)
+def test_integers_beyond_a_dtype_wrap_as_in_tensorflow(value, dtype, expected):
+    assert tf.constant(value, dtype).numpy().tolist() == expected
+    assert tf.function(lambda: tf.constant(value, dtype))().numpy().tolist() == expected
+    assert (tf.zeros([], dtype) + value).numpy().tolist() == expected

@@ -443,3 +443,29 @@ def test_equality_with_a_tensor_on_the_left_and_with_none() -> None:
     assert (tf.Variable(dense) == rows).to_list() == [[True], [True, False]]
     assert (rows == None) is False  # noqa: E711
     assert (rows != None) is True  # noqa: E711
+
+
+def test_what_cannot_be_compared_is_not_equal() -> None:
+    x = ragged([[1, 2], [3]])
+    others = [
+        ragged([[1, 2], [3, 4]]),
+        ragged([[1, 2], [3], [1]]),
+        ragged([[1.0, 2.0], [3.0]]),
+        tf.constant([[1, 2], [3, 4]]),
+        [[1, 2], [3]],
+        "a",
+        None,
+    ]
+    for other in others:
+        assert (x == other) is False
+        assert (x != other) is True
+    assert (tf.constant([[1, 2], [3, 4]]) == x) is False
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.equal(x, others[0])
+
+
+def test_dense_tensors_of_other_sizes_are_stacked() -> None:
+    for call in (tf.ragged.stack, tf.function(tf.ragged.stack)):
+        found = call([tf.ones([2, 3]), tf.zeros([3, 1])])
+        assert found.to_list() == [[[1.0] * 3] * 2, [[0.0]] * 3]
+        assert found.ragged_rank == 2

@@ -303,3 +303,12 @@ def test_counts_are_no_wider_than_their_limit() -> None:
     found = tf.sparse.bincount([[0, 5], [1, 0]], minlength=4, maxlength=2, axis=-1)
     assert found.dense_shape.numpy().tolist() == [2, 2]
     assert found.indices.numpy().tolist() == [[0, 0], [1, 0], [1, 1]]
+
+
+def test_sampled_products_keep_the_dtype_of_indices() -> None:
+    places, sizes = tf.constant([[0, 0], [1, 1]]), tf.constant([2, 2])
+    a, b = tf.ones([2, 3]), tf.ones([3, 2])
+    found, values, shape = tf.sparse.sampled_addmm(places, [1.0, 2.0], sizes, a, b)
+    assert found.dtype == shape.dtype == tf.int32
+    assert found.numpy().tolist() == [[0, 0], [1, 1]] and shape.numpy().tolist() == [2, 2]
+    np.testing.assert_array_equal(values, [4.0, 5.0])

@@ -11,8 +11,8 @@ __getattr__, __dir__ = lazy_namespace(
             resize_image_with_crop_or_pad=resize_with_crop_or_pad transpose_image=transpose
         """,
         "tfx.compat.v1.ops.image_ops": """
-            ResizeMethod resize resize_area resize_bicubic resize_bilinear resize_images=resize
-            resize_nearest_neighbor
+            ResizeMethod extract_glimpse resize resize_area resize_bicubic resize_bilinear
+            resize_images=resize resize_nearest_neighbor
         """,
         "tfx.compat.v1.ops.argument_orders": """
             crop_and_resize draw_bounding_boxes extract_image_patches

@@ -210,6 +210,7 @@ class _RecomputedFunction(CustomGradientFunction):
     """A function that its gradient calls again."""
 
     _ends = True
+    __wrapped__: Callable[..., Any]
 
 
 def _converted(argument: Any) -> Any:
@@ -368,7 +369,9 @@ def recompute_grad(f: Callable[..., Any]) -> Callable[..., Any]:
         >>> tape.gradient(y, x).numpy()
         np.float32(12.0)
     """
-    return _RecomputedFunction(_recomputed(f))
+    made = _RecomputedFunction(_recomputed(f))
+    made.__wrapped__ = f
+    return made
 
 
 def _recomputed(f: Callable[..., Any]) -> Callable[..., Any]:

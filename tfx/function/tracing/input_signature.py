@@ -3,7 +3,9 @@
 Owns the grammar of signatures and the comparison of a call with one. An element of a signature is
 a ``TensorSpec``; a pair ``(dtype, shape)``; ``PYTHON_VALUE``; ``TRACE_ON_NEW_VALUE`` by itself or
 in place of a dtype or a shape; ``[element, ...]``, a list of any length; or a structure of
-elements. Where nothing is left open, one trace serves every call.
+elements. A class with a method ``_tfx_argument`` says what is traced of what it describes: tensors,
+and parts that every call has in common, whose class says ``_tfx_is_fixed = True``. Where nothing is
+left open, one trace serves every call.
 """
 
 from __future__ import annotations
@@ -124,6 +126,10 @@ def parse(signature: Any) -> tuple[Any, ...] | None:
 def _element(element: Any, signature: Any) -> Any:
     if isinstance(element, TensorSpec | OpenSpec | AnyLength) or element is PYTHON_VALUE:
         return element
+    if _is_fixed(element):
+        return element
+    if hasattr(type(element), "_tfx_argument"):
+        return _element(element._tfx_argument(), signature)
     if element is TRACE_ON_NEW_VALUE:
         return OpenSpec(None, None)
     if isinstance(element, IndexedSlicesSpec):
@@ -141,6 +147,10 @@ def _element(element: Any, signature: Any) -> Any:
             "TensorSpec, a (dtype, shape) tuple, tfx.PYTHON_VALUE or tfx.TRACE_ON_NEW_VALUE."
         )
     return kind.build(element, [_element(v, signature) for v in kind.values(element)])
+
+
+def _is_fixed(part: Any) -> bool:
+    return getattr(type(part), "_tfx_is_fixed", False)
 
 
 def _is_pair(element: Any) -> bool:
@@ -171,7 +181,7 @@ def is_closed(signature: Sequence[Any] | None) -> bool:
     if signature is None:
         return False
     leaves = nest.flatten(list(signature), expand_composites=True)
-    return all(isinstance(leaf, TensorSpec) for leaf in leaves)
+    return all(isinstance(leaf, TensorSpec) or _is_fixed(leaf) for leaf in leaves)
 
 
 def fit(function: str, argument: str, spec: Any, value: Any) -> Any:
@@ -191,6 +201,13 @@ def fit(function: str, argument: str, spec: Any, value: Any) -> Any:
                 f"{function}(): argument {argument!r} is a Python value by the input signature "
                 f"(tfx.PYTHON_VALUE), expected a number, text or another object, got {value!r}. "
                 "Give it a TensorSpec in the signature to pass tensors."
+            )
+        return value
+    if _is_fixed(spec):
+        if value != spec:
+            raise TypeError(
+                f"{function}(): argument {argument!r} is {spec!r} by the input signature, got "
+                f"{value!r}."
             )
         return value
     if isinstance(spec, AnyLength):
@@ -270,7 +287,7 @@ def trace_specs(spec: Any, value: Any) -> Any:
         return spec
     if isinstance(spec, OpenSpec):
         return spec.spec_of(value)
-    if spec is PYTHON_VALUE:
+    if spec is PYTHON_VALUE or _is_fixed(spec):
         return value
     if isinstance(spec, AnyLength):
         return [trace_specs(spec.element, v) for v in value]

@@ -82,6 +82,9 @@ def _coordinates(condition: Tensor) -> Tensor:
             "x and y.",
             op="Where",
         )
+    if condition.dtype.is_complex:
+        # A cast would look at the real part alone.
+        condition = ox.Not(ox.Equal(condition, scalar_like(0, condition)))
     places = ox.NonZero(cast_to(condition, dtypes.bool))
     return ox.Transpose(places, perm=(1, 0))
 

@@ -44,7 +44,7 @@ def assert_type(
     """Raise unless a tensor has a dtype.
 
     Args:
-        tensor: Tensor or a value convertible to one.
+        tensor: Tensor, also a ragged or sparse one, or a value convertible to one.
         tf_type: The dtype.
         message: In front of the error's message.
         name: Accepted for compatibility.
@@ -56,10 +56,11 @@ def assert_type(
         >>> import tfx as tf
         >>> tf.debugging.assert_type(tf.constant(1.0), tf.float32)
     """
-    _require_type(_tensor(tensor), dtypes.as_dtype(tf_type), message)
+    whole = hasattr(type(tensor), "_tfx_spec")
+    _require_type(tensor if whole else _tensor(tensor), dtypes.as_dtype(tf_type), message)
 
 
-def _require_type(given: Tensor, wanted: DType, message: str | None) -> None:
+def _require_type(given: Any, wanted: DType, message: str | None) -> None:
     if given.dtype is not wanted:
         raise TypeError(f"{_prefix(message)}tensor must be of type {wanted!r}; got {given.dtype!r}")
 

@@ -354,14 +354,15 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
     Args:
         images: ``[batch, height, width, channels]`` of a floating dtype.
         boxes: ``[batch, n, 4]`` float32; a box whose first side is larger is left out.
-        colors: ``[m, channels]``: what boxes are drawn in, in turn; None: some that differ.
+        colors: ``[m, channels or more]``: what boxes are drawn in, in turn; None: some that
+            differ.
         name: Accepted for compatibility.
 
     Returns:
         Images; a later box is drawn over an earlier one.
 
     Raises:
-        ValueError: another rank.
+        ValueError: another rank, other than 1, 3 or 4 channels, or colors of fewer.
 
     Example:
         >>> import tfx as tf
@@ -377,6 +378,11 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
         raise InvalidArgumentError(
             "images must be [batch, height, width, channels] and boxes [batch, n, 4]; got shapes "
             f"{x.shape} and {places.shape}."
+        )
+    if x.shape[3] not in (None, 1, 3, 4):
+        raise InvalidArgumentError(
+            "Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA); got images of shape "
+            f"{x.shape}."
         )
     table = _palette(x, colors)
     sides = ox.Shape(x, start=1, end=3)
@@ -404,6 +410,14 @@ def draw_bounding_boxes(images: Any, boxes: Any, colors: Any, name: str | None =
 def _palette(x: Tensor, colors: Any) -> Tensor:
     given = None if colors is None else tensor(colors)
     if given is not None and given.shape.rank == 2 and given.shape[0] != 0:
+        depth, offered = x.shape[3], given.shape[1]
+        if depth is not None and offered is not None and offered < depth:
+            raise InvalidArgumentError(
+                f"colors must have equal or more channels than the image provided: {given.shape} "
+                f"for images of shape {x.shape}."
+            )
+        if offered != depth or depth is None:
+            given = given[:, : depth if depth is not None else gather(ox.Shape(x), 3)]
         return cast_to(given, x.dtype)
     depth = x.shape[-1]
     if depth is None or depth > 4:

@@ -41,7 +41,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
     """
 
     def read(path: Any) -> list[Any]:
-        with gfile.file_errors(), open(os.fsdecode(path.item()), "rb") as file:
+        with gfile.file_errors(), open(gfile.local_path(path.item()), "rb") as file:
             return [np.array(file.read(), object)]
 
     x = text(_path(filename), "ReadFile")
@@ -66,7 +66,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> None:
     """
 
     def write(path: Any, data: Any) -> list[Any]:
-        target = os.fsdecode(path.item())
+        target = gfile.local_path(path.item())
         with gfile.file_errors(target):
             os.makedirs(os.path.dirname(target) or ".", exist_ok=True)
             with open(target, "wb") as file:

@@ -149,3 +149,22 @@ def test_what_is_refused():
         image.resize_area(X, [2, 2], True)
     with pytest.raises(ValueError, match="align_corners must be False"):
         image.resize_bilinear(X, [2, 2], True, half_pixel_centers=True)
+
+
+@pytest.mark.parametrize(
+    ("size", "offsets", "centered", "normalized", "begin"),
+    [
+        ((2, 2), [1.0, 1.0], False, False, (0, 0)),
+        ((3, 2), [2.0, 3.0], False, False, (0, 2)),
+        ((2, 2), [0.5, 0.5], False, True, (1, 1)),
+        ((2, 2), [2.0, 3.0], True, False, (2, 3)),
+        ((3, 3), [0.5, -0.5], True, False, (1, 0)),
+        ((3, 2), [0.5, -0.5], True, True, (2, 0)),
+    ],
+)
+def test_offsets_of_glimpses_are_those_of_their_middle(size, offsets, centered, normalized, begin):
+    whole = np.arange(25, dtype=np.float32).reshape(1, 5, 5, 1)
+    found = image.extract_glimpse(whole, size, [offsets], centered, normalized)
+    top, left = begin
+    expected = whole[:, top : top + size[0], left : left + size[1]]
+    np.testing.assert_array_equal(found, expected)

@@ -171,3 +171,8 @@ def test_only_one_node_for_a_vector_mask():
         y = boolean_mask(x, m)
     assert [n.op for n in graph.graph.nodes] == ["Compress"]
     assert y.shape.as_list() == [None, 4]
+
+
+def test_complex_numbers_count_by_both_parts():
+    values = constant([0j, 1j, 1 + 0j, 1 + 1j])
+    np.testing.assert_array_equal(where(values), [[1], [2], [3]])

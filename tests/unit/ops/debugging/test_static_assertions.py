@@ -21,6 +21,8 @@ PASS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (debug.assert_scalar, (1,)),
     (debug.assert_type, (X, tf.float32)),
     (debug.assert_type, (X, "float32")),
+    (debug.assert_type, (tf.sparse.eye(2), tf.float32)),
+    (debug.assert_type, (tf.ragged.constant([[1], []]), tf.int32)),
     (debug.assert_integer, (1,)),
     (debug.assert_same_float_dtype, ([X, None, X], tf.float32)),
     (debug.assert_proper_iterable, ([1],)),

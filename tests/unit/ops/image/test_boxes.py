@@ -126,6 +126,21 @@ def test_drawn_boxes() -> None:
     np.testing.assert_array_equal(nothing, IMAGE)
 
 
+def test_colors_may_have_more_channels_than_images() -> None:
+    box, colors = [[[0.0, 0.0, 1.0, 1.0]]], [[1.0, 2.0, 3.0, 4.0]]
+    signature = [tf.TensorSpec(s) for s in ([None] * 4, [None, None, 4], [None, None])]
+    unknown = tf.function(tf.image.draw_bounding_boxes, input_signature=signature)
+    for channels in (1, 3, 4):
+        images = tf.zeros([1, 2, 2, channels])
+        for call in (tf.image.draw_bounding_boxes, unknown):
+            found = call(images, tf.constant(box), tf.constant(colors)).numpy()
+            np.testing.assert_array_equal(found[0, 0, 0], colors[0][:channels])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="equal or more channels"):
+        tf.image.draw_bounding_boxes(tf.zeros([1, 2, 2, 3]), box, [[1.0]])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Channel depth should be"):
+        tf.image.draw_bounding_boxes(tf.zeros([1, 2, 2, 2]), box, colors)
+
+
 def test_resize_with_pad() -> None:
     image = np.arange(6, dtype=np.float32).reshape(2, 3, 1)
     found = tf.image.resize_with_pad(image, 4, 4).numpy()[:, :, 0]

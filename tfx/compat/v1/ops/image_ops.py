@@ -7,8 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.core import dtypes
+from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
+from tfx.ops.common.arguments import as_int64, cast_to
+from tfx.ops.common.arguments import tensor as as_tensor
 from tfx.ops.image.geometry import as_image
+from tfx.ops.image.glimpse import extract_glimpse as extract_glimpse_2
 from tfx.ops.image.resize import as_floats, resampled, resized, sides_within, target_size
 
 
@@ -164,3 +169,51 @@ def _places(align_corners: bool, half_pixel_centers: bool) -> dict[str, Any]:
         raise ValueError("If half_pixel_centers is True, align_corners must be False; got both.")
     corners = "align_corners" if align_corners else "asymmetric"
     return {"coordinate_transformation_mode": "half_pixel" if half_pixel_centers else corners}
+
+
+def extract_glimpse(
+    input: Any,
+    size: Any,
+    offsets: Any,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """A window of each image, noise where it goes beyond the image.
+
+    Unlike in TensorFlow 2, offsets are always those of the window's middle.
+
+    Args:
+        input: ``[batch, height, width, channels]`` of float32.
+        size: Height and width of the windows.
+        offsets: float32 ``[batch, 2]``: down and across.
+        centered: They begin at the image's centre, and are halved; False: at the upper left corner.
+        normalized: They are in parts of the image, not in pixels.
+        uniform_noise: Noise is uniform; False: normal.
+        name: Accepted for compatibility.
+
+    Returns:
+        ``[batch, size[0], size[1], channels]``.
+
+    Raises:
+        InvalidArgumentError: shapes that do not fit.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> image = [[[[0.0], [1.0], [2.0]], [[3.0], [4.0], [5.0]], [[6.0], [7.0], [8.0]]]]
+        >>> tf.image.extract_glimpse(image, [2, 2], [[1, 1]], False, False).numpy()[0, :, :, 0]
+        array([[0., 1.],
+               [3., 4.]], dtype=float32)
+    """
+    images, sides = as_tensor(input), as_int64(size)
+    place = as_floats(as_tensor(offsets))
+    full = cast_to(ox.Shape(images, start=1, end=3), dtypes.float32)
+    half = ox.like(0.5, place)
+    if normalized:
+        place = ox.Mul(place, full)
+    if centered:
+        place = ox.Mul(ox.Add(place, full), half)
+    place = ox.Sub(place, ox.Mul(cast_to(sides, dtypes.float32), half))
+    noise = "uniform" if uniform_noise else "gaussian"
+    return extract_glimpse_2(images, sides, place, centered=False, normalized=False, noise=noise)
