@@ -358,7 +358,7 @@ def test_input_signatures_of_iterators_and_datasets() -> None:
 
     iterator = iter(tf.data.Dataset.from_tensor_slices([2, 3]))
     assert [int(squared(iterator)), int(squared(iterator))] == [4, 9]
-    with pytest.raises(TypeError, match="int32.* by the input signature, got .*int64"):
+    with pytest.raises(TypeError, match=r"int32.* by the input signature, got .*int64"):
         squared(iter(tf.data.Dataset.range(3)))
 
     @tf.function(input_signature=[tf.data.DatasetSpec(tf.TensorSpec([], tf.int64))])
