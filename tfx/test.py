@@ -9,6 +9,7 @@ from tfx.testing.facts import is_built_with_cuda as is_built_with_cuda
 from tfx.testing.facts import is_built_with_cuda as is_built_with_gpu_support
 from tfx.testing.facts import is_built_with_rocm as is_built_with_rocm
 from tfx.testing.facts import is_built_with_xla as is_built_with_xla
+from tfx.testing.facts import is_cpu_target_available as is_cpu_target_available
 from tfx.testing.facts import is_gpu_available as is_gpu_available
 from tfx.testing.test_case import TestCase as TestCase
 from tfx.testing.test_case import main as main
@@ -21,6 +22,7 @@ __all__ = [
     "is_built_with_gpu_support",
     "is_built_with_rocm",
     "is_built_with_xla",
+    "is_cpu_target_available",
     "is_gpu_available",
     "main",
 ]

@@ -98,6 +98,41 @@ class InputContext:
         )
 
 
+class ValueContext:
+    """The arguments of a function that makes the value of one replica.
+
+    Args:
+        replica_id_in_sync_group: Which replica it is for.
+        num_replicas_in_sync: How many there are.
+
+    Example:
+        >>> import tfx as tf
+        >>> context = tf.distribute.experimental.ValueContext(2, num_replicas_in_sync=4)
+        >>> context.replica_id_in_sync_group, context.num_replicas_in_sync
+        (2, 4)
+    """
+
+    def __init__(self, replica_id_in_sync_group: int = 0, num_replicas_in_sync: int = 1) -> None:
+        self._replica_id = replica_id_in_sync_group
+        self._count = num_replicas_in_sync
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """The number of replicas."""
+        return self._count
+
+    @property
+    def replica_id_in_sync_group(self) -> int:
+        """The number of the replica."""
+        return self._replica_id
+
+    def __str__(self) -> str:
+        return (
+            f"tf.distribute.ValueContext(replica id {self._replica_id}, "
+            f"total replicas in sync: {self._count})"
+        )
+
+
 class ReplicaContext:
     """The context in which a replica's code runs; from ``get_replica_context``.
 
@@ -311,9 +346,9 @@ class Strategy:
         """The values that a function makes for each replica.
 
         Args:
-            value_fn: Gets a replica's context.
+            value_fn: Gets a ``ValueContext``.
         """
-        return value_fn(ReplicaContext(self))
+        return value_fn(ValueContext(num_replicas_in_sync=self.num_replicas_in_sync))
 
 
 class StrategyExtended:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tfx.core.namespaces import complete as _complete
+from tfx.distribute.default import ValueContext as ValueContext
 from tfx.distribute.multi_worker import CentralStorageStrategy as CentralStorageStrategy
 from tfx.distribute.multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from tfx.distribute.one_device import TPUStrategy as TPUStrategy
@@ -17,6 +18,7 @@ __all__ = [
     "CommunicationOptions",
     "MultiWorkerMirroredStrategy",
     "TPUStrategy",
+    "ValueContext",
 ]
 
 _complete(__name__)

@@ -14,8 +14,9 @@ from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.array.gather import gather
 from tfx.ops.array.transpose import transpose
-from tfx.ops.common.arguments import as_int64, cast_to, static_ints, tensor
+from tfx.ops.common.arguments import static_ints, tensor
 from tfx.ops.common.shapes import dimension, rank_of
+from tfx.ops.linalg.matmul import matrix_transpose
 from tfx.ops.math.complex_parts import conj
 from tfx.ops.math.segments import unsorted_segment_sum
 from tfx.sparse_ops import positions
@@ -23,7 +24,6 @@ from tfx.sparse_ops.sparse_tensor import (
     SparseTensor,
     SparseTensorValue,
     known_rank_of,
-    made,
     require_sparse,
 )
 
@@ -118,17 +118,20 @@ def sampled_addmm(
     """The entries of ``alpha * (mat1 @ mat2) + beta * sparse`` in the places of a sparse matrix.
 
     Args:
-        indices: ``[n, 2]`` of int32 or int64, where the entries are.
-        values: ``[n]``, what they are.
+        indices: ``[..., n, 2]`` of int32 or int64, where the entries are.
+        values: ``[..., n]``, what they are.
         dense_shape: ``[2]`` of int32 or int64.
-        mat1: ``[rows, k]``.
-        mat2: ``[k, columns]``.
+        mat1: ``[..., rows, k]``.
+        mat2: ``[..., k, columns]``.
         beta: What the entries are multiplied by.
         alpha: What the product is multiplied by.
         output_type: float32.
 
     Returns:
         ``(indices, values, dense_shape)`` of the result.
+
+    Raises:
+        InvalidArgumentError: shapes that do not fit each other.
 
     Example:
         >>> import tfx as tf
@@ -140,11 +143,26 @@ def sampled_addmm(
     """
     kind = as_dtype(output_type)
     places, sizes = convert_to_tensor(indices), convert_to_tensor(dense_shape)
-    x = SparseTensor(as_int64(places), convert_to_tensor(values, kind), as_int64(sizes))
-    first, second = convert_to_tensor(mat1, kind), convert_to_tensor(mat2, kind)
-    rows = gather(first, positions.column(x.indices, 0))
-    others = gather(transpose(second), positions.column(x.indices, 1))
-    products = ox.ReduceSum(ox.Mul(rows, others), int64_constant([1]), keepdims=0)
+    have, first, second = (convert_to_tensor(x, kind) for x in (values, mat1, mat2))
+    batch = _batch_axes(places, have, first, second)
+    down, across = (gather(places, i, axis=-1) for i in (0, 1))
+    rows = gather(first, down, axis=batch, batch_dims=batch)
+    columns = gather(matrix_transpose(second), across, axis=batch, batch_dims=batch)
+    products = ox.ReduceSum(ox.Mul(rows, columns), int64_constant([-1]), keepdims=0)
     scaled = ox.Mul(products, convert_to_tensor(alpha, kind))
-    found = made(x.indices, ox.Add(scaled, ox.Mul(x.values, convert_to_tensor(beta, kind))), None)
-    return cast_to(found.indices, places.dtype), found.values, sizes
+    return places, ox.Add(scaled, ox.Mul(have, convert_to_tensor(beta, kind))), sizes
+
+
+def _batch_axes(places: Tensor, values: Tensor, *matrices: Tensor) -> int:
+    """How many axes stand in front of matrices and their places."""
+    ranks = [rank_of(x) for x in (places, *matrices)]
+    rank = ranks[0]
+    lists = places.shape[:-1].is_compatible_with(values.shape)
+    if rank is None or rank < 2 or set(ranks) != {rank} or not lists:
+        shown = ", ".join(str(x.shape) for x in (places, values, *matrices))
+        raise InvalidArgumentError(
+            "sampled_addmm takes indices [..., n, 2], values [..., n] and matrices with as many "
+            f"axes as indices; got the shapes {shown}.",
+            op="SampledADDMM",
+        )
+    return rank - 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -43,6 +44,26 @@ def is_built_with_rocm() -> bool:
 def is_built_with_xla() -> bool:
     """False: ONNX Runtime compiles graphs."""
     return False
+
+
+def is_cpu_target_available(target: str) -> bool:
+    """True if operations can run on a kind of processor: that of this machine.
+
+    Args:
+        target: ``"x86_64"``, ``"aarch64"``, ``"arm"`` or another name that compilers give.
+
+    Example:
+        >>> import platform
+        >>> import tfx as tf
+        >>> tf.test.is_cpu_target_available(platform.machine())
+        True
+    """
+    wanted, here = (_PROCESSORS.get(x.lower(), x.lower()) for x in (target, platform.machine()))
+    return wanted == here
+
+
+# Names of one kind of processor.
+_PROCESSORS = {"amd64": "x86_64", "x64": "x86_64", "arm64": "aarch64"}
 
 
 def compute_gradient(

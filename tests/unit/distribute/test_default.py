@@ -189,3 +189,12 @@ def test_the_share_of_a_replica_in_a_regularization_loss() -> None:
     assert float(shared) == 3.0
     with strategy.scope(), pytest.raises(RuntimeError, match="in cross replica context"):
         tf.nn.scale_regularization_loss(1.0)
+
+
+def test_functions_of_values_get_a_context() -> None:
+    seen = []
+    tf.distribute.get_strategy().experimental_distribute_values_from_function(seen.append)
+    assert isinstance(seen[0], tf.distribute.experimental.ValueContext)
+    assert (seen[0].replica_id_in_sync_group, seen[0].num_replicas_in_sync) == (0, 1)
+    shown = str(tf.distribute.experimental.ValueContext(2, 4))
+    assert shown == "tf.distribute.ValueContext(replica id 2, total replicas in sync: 4)"

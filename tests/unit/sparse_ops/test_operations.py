@@ -312,3 +312,21 @@ def test_sampled_products_keep_the_dtype_of_indices() -> None:
     assert found.dtype == shape.dtype == tf.int32
     assert found.numpy().tolist() == [[0, 0], [1, 1]] and shape.numpy().tolist() == [2, 2]
     np.testing.assert_array_equal(values, [4.0, 5.0])
+
+
+def test_sampled_products_of_batches() -> None:
+    rng = np.random.default_rng(0)
+    a, b = (rng.normal(size=n).astype(np.float32) for n in ((2, 4, 3), (2, 3, 5)))
+    places = np.array([[[0, 4], [3, 1]], [[2, 2], [1, 0]]])
+    have = np.array([[3.0, 5.0], [2.0, 7.0]], np.float32)
+    whole = a @ b
+    wanted = [[whole[i, r, c] for r, c in rows] for i, rows in enumerate(places)]
+
+    def sampled(places, have):
+        return tf.sparse.sampled_addmm(places, have, [4, 5], a, b, beta=0.25, alpha=0.5)[1]
+
+    for call in (sampled, tf.function(sampled)):
+        found = call(tf.constant(places), tf.constant(have))
+        np.testing.assert_allclose(found, 0.5 * np.array(wanted) + 0.25 * have, rtol=1e-5)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[..., n, 2\]"):
+        sampled(places[0], have)

@@ -280,6 +280,9 @@ def test_gradients_of_tensorflow_1():
 def test_facts_about_the_machine():
     assert tf.test.is_gpu_available() == bool(tf.config.list_physical_devices("GPU"))
     assert tf.test.gpu_device_name() in ("", "/device:GPU:0")
+    processors = ("x86_64", "aarch64", "riscv64")
+    assert sum(map(tf.test.is_cpu_target_available, processors)) == 1
+    assert tf.test.is_cpu_target_available("AMD64") == tf.test.is_cpu_target_available("x86_64")
     assert not tf.test.is_built_with_rocm()
     assert tf1.test.TestCase is tf.test.TestCase
     assert tf1.test.mock.Mock()
