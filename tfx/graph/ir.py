@@ -44,8 +44,10 @@ FUSED_LOOP = "FusedLoop"
 COLUMN_SUM = "ColumnSum"
 # Sums over the last axis, likewise.
 ROW_SUM = "RowSum"
-# Rows of a matrix that are added to those of another one, by an index.
+# Rows of a tensor that are added to those of another one, by an index.
 ADD_ROWS = "AddRows"
+# What ``Unique`` gives of a vector, in the order of first places.
+DISTINCT = "Distinct"
 # The operator ``LSTM``, which also returns gates and cells, and its gradient.
 LSTM = "Lstm"
 LSTM_GRADIENT = "LstmGradient"
@@ -57,6 +59,8 @@ ATTENTION = "FlashAttention"
 ATTENTION_GRADIENT = "FlashAttentionGradient"
 # A product of two matrices, and a bias.
 PRODUCT = "Product"
+# The same of integers, which wrap around.
+INTEGER_PRODUCT = "IntegerProduct"
 # Routines on square matrices, which the attribute ``operation`` numbers: a part of programs.
 MATRIX_ROUTINE = "MatrixRoutine"
 # Operators of images with the channels last, each with the attribute ``window``.
@@ -75,6 +79,7 @@ KERNEL_OPERATORS = frozenset(
         COLUMN_SUM,
         ROW_SUM,
         ADD_ROWS,
+        DISTINCT,
         LSTM,
         LSTM_GRADIENT,
         MASKED_SOFTMAX,
@@ -82,6 +87,7 @@ KERNEL_OPERATORS = frozenset(
         ATTENTION,
         ATTENTION_GRADIENT,
         PRODUCT,
+        INTEGER_PRODUCT,
         MATRIX_ROUTINE,
         CHANNELS_LAST_CONV,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,

@@ -29,6 +29,8 @@ SOURCES = (
     "attention.c",
     "matmul.c",
     "sums.c",
+    "distinct.c",
+    "integer_products.c",
     "operator.c",
 )
 # Small code: the loops are short. No errno and no traps of floating point, which nobody reads; no

@@ -10,6 +10,11 @@ typedef double f64;
 typedef int64_t i64;
 typedef int32_t i32;
 typedef uint32_t u32;
+typedef uint64_t u64;
+
+/* The codes of ONNX. */
+enum { TYPE_f32 = 1, TYPE_u8 = 2, TYPE_i32 = 6, TYPE_i64 = 7, TYPE_b8 = 9, TYPE_f64 = 11 };
+enum { TYPE_u32 = 12, TYPE_u64 = 13, NO_TYPE = 0 };
 
 /* ``UNROLLED`` loops have few iterations, whose number is known; what one of the ``INDEPENDENT`` writes, no
    other reads. */
@@ -37,6 +42,13 @@ typedef uint32_t u32;
 #define INLINED static inline
 #endif
 
+/* Never, where many call it and the call takes no time beside what it does: small code. */
+#if defined(__GNUC__) || defined(__clang__)
+#define APART static __attribute__((noinline, unused))
+#else
+#define APART static inline
+#endif
+
 /* Lanes of a vector that all processors of a kind have: wider ones, compilers take apart number by number. */
 #if defined(__AVX2__)
 enum { COMMON_LANES = 8 };
@@ -49,7 +61,7 @@ static inline i64 larger(i64 a, i64 b) { return a > b ? a : b; }
 
 /* The number of elements of some sizes. Of an empty tensor the other sizes may be any, so the product
    before its 0 wraps around. */
-static inline i64 elements(const i64 *sizes, int rank) {
+APART i64 elements(const i64 *sizes, int rank) {
   uint64_t count = 1;
   for (int axis = 0; axis < rank; axis++) count *= (uint64_t)sizes[axis];
   return (i64)count;
@@ -60,7 +72,7 @@ static inline i64 wrapping_product(i64 a, i64 b) { return (i64)((uint64_t)a * (u
 
 /* Whether there are more bytes of numbers of 8 bytes in a box than a number of 64 bits counts; inputs
    never have so many, but there can be results of so many. */
-static inline int too_many(const i64 *sizes, int rank) {
+APART int too_many(const i64 *sizes, int rank) {
   i64 left = INT64_MAX / 8;
   for (int axis = 0; axis < rank; axis++) {
     if (sizes[axis] == 0) return 0;

@@ -13,6 +13,8 @@
 #include <string.h>
 
 #include "attention.h"
+#include "distinct.h"
+#include "integer_products.h"
 #include "lstm.h"
 #include "matmul.h"
 #include "numbers.h"
@@ -40,7 +42,7 @@ static int lends_shapes;      /* whether it hands out the sizes of a tensor with
 /* A function of the table, by its place and as its type. */
 #define CALL(TYPE, PLACE) ((TYPE)api[PLACE])
 
-static RuntimeStatus *refuse(const char *problem) {
+APART RuntimeStatus *refuse(const char *problem) {
   char message[PROBLEM_SIZE + 20];
   snprintf(message, sizeof message, "Fused: %s", problem);
   return CALL(CreateStatus, CREATE_STATUS)(INVALID_ARGUMENT, message);
@@ -155,7 +157,7 @@ static RuntimeStatus *older_type_and_shape(const RuntimeValue *value, int *type,
 }
 
 /* An input; what the program was not made for is refused. */
-static RuntimeStatus *read_input(const Run *run, size_t index, int wanted, Tensor *tensor) {
+APART RuntimeStatus *read_input(const Run *run, size_t index, int wanted, Tensor *tensor) {
   const RuntimeValue *value = NULL;
   const int64_t *sizes = NULL;
   int type = 0;
@@ -179,7 +181,7 @@ static RuntimeStatus *read_input(const Run *run, size_t index, int wanted, Tenso
                                                              &tensor->data);
 }
 
-static RuntimeStatus *check_counts(const KernelContext *context, size_t inputs,
+APART RuntimeStatus *check_counts(const KernelContext *context, size_t inputs,
                                    size_t outputs) {
   size_t given = 0, wanted = 0;
   RuntimeStatus *status = CALL(ContextGetCount, CONTEXT_GET_INPUT_COUNT)(context, &given);
@@ -324,11 +326,25 @@ static void keep(int *inputs, int *outputs) { (void)inputs, (void)outputs; }
       .release_may_inplace = keep,                                                             \
   }
 
+/* A kernel that consists of the type of its operands, an attribute. */
+static RuntimeStatus *read_type(const KernelInfo *info, const char *attribute, void **made) {
+  int64_t type = 0;
+  RuntimeStatus *status = CALL(KernelInfoInt64, INFO_GET_ATTRIBUTE_INT64)(info, attribute, &type);
+  if (status) return status;
+  int *kernel = malloc(sizeof *kernel);
+  if (!kernel) return refuse("there is no memory left");
+  *kernel = (int)type;
+  *made = kernel;
+  return NULL;
+}
+
 static const CustomOperator fused = OPERATOR(name, create, compute, destroy, NULL);
 static const CustomOperator fused_loop =
     OPERATOR(name_of_loop, create_loop, compute_loop, destroy, NULL);
 
 #include "sum_operators.inc"
+#include "distinct_operators.inc"
+#include "integer_product_operators.inc"
 #include "lstm_operators.inc"
 #include "softmax_operators.inc"
 #include "attention_operators.inc"
@@ -340,6 +356,8 @@ static const CustomOperator *const operators[] = {&fused,
                                                   &column_sum,
                                                   &row_sum,
                                                   &add_rows_to,
+                                                  &distinct,
+                                                  &integer_product,
                                                   &operator_CONV,
                                                   &operator_CONV_INPUT_GRADIENT,
                                                   &operator_CONV_FILTER_GRADIENT,

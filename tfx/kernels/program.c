@@ -17,14 +17,9 @@
 #define EXPORTED __attribute__((visibility("default")))
 #endif
 
-typedef uint64_t u64;
 typedef uint16_t u16;
 typedef uint8_t u8;
 typedef uint8_t b8;
-
-/* The codes of ONNX. */
-enum { TYPE_f32 = 1, TYPE_u8 = 2, TYPE_i32 = 6, TYPE_i64 = 7, TYPE_b8 = 9, TYPE_f64 = 11 };
-enum { TYPE_u32 = 12, TYPE_u64 = 13, NO_TYPE = 0 };
 
 /* --- instructions ------------------------------------------------------------------------------ */
 

@@ -154,43 +154,90 @@ int sum_rows(const float *x, const float *y, i64 rows, i64 columns, f64 divisor,
 
 /* --- rows by an index ---------------------------------------------------------------------------- */
 
-/* Columns that a thread takes, at least. */
-enum { FEWEST_COLUMNS = 32, MOST_SHARES = 16 };
+/* Columns that a thread takes, at least, and into how many parts they are cut; rows and numbers of the blocks
+   that a thread takes at once. */
+enum { FEWEST_COLUMNS = 32, MOST_SHARES = 16, ADDED_PART = 1 << 14 };
 
 typedef struct {
   const AddedRows *does;
-  i64 rows, columns, shares;
-  f32 *to;
+  i64 rows, columns, shares, at_once;
+  void *to;
 } AddingRows;
 
-static i64 row_at(const AddedRows *does, i64 i, i64 rows) {
-  const i64 at = i * does->step;
+static i64 row_at(const AddedRows *does, i64 at, i64 rows) {
   const i64 row = does->is_wide ? ((const i64 *)does->index)[at] : ((const i32 *)does->index)[at];
   return row < 0 ? row + rows : row;
 }
 
-static void add_columns(void *data, size_t share) {
-  const AddingRows *to_all = data;
-  const AddedRows *does = to_all->does;
-  const i64 first = does->width * (i64)share / to_all->shares;
-  const i64 n = does->width * ((i64)share + 1) / to_all->shares - first;
-  for (i64 i = 0; i < does->count; i++) {
-    f32 *to = to_all->to + row_at(does, i, to_all->rows) * to_all->columns + first;
-    const f32 *x = does->x + i * does->width + first;
-    i64 k = 0;
-    for (; k + COMMON_LANES <= n; k += COMMON_LANES)
-      *(Vector *)(to + k) = *(const Vector *)(to + k) + *(const Vector *)(x + k);
-    for (; k < n; k++) to[k] += x[k];
+/* Some columns of the rows of one block. Integers are added as what wraps around. */
+#define ADD_BLOCK(NAME, T, CHANGED)                                                            \
+  static void NAME##_##T(const AddingRows *all, i64 block, i64 first, i64 n) {                 \
+    const AddedRows does = *all->does;                                                         \
+    const i64 rows = all->rows, columns = all->columns;                                        \
+    const T *restrict x = (const T *)does.x + block * does.x_block_step + first;               \
+    T *restrict to = (T *)all->to + block * rows * columns + first;                            \
+    const i64 one_by_one = n == 1 || does.number_step ? n : 0;                                 \
+    i64 at = block * does.block_step + first * does.number_step;                               \
+    for (i64 i = 0; i < does.count; i++, at += does.step, x += does.x_step) {                  \
+      for (i64 k = 0; k < one_by_one; k++) {                                                   \
+        T *place = to + row_at(&does, at + k, rows) * columns + k;                             \
+        const T old = *place, new = x[k];                                                      \
+        *place = CHANGED;                                                                      \
+      }                                                                                        \
+      if (one_by_one) continue;                                                                \
+      T *restrict row = to + row_at(&does, at, rows) * columns;                                \
+      INDEPENDENT for (i64 k = 0; k < n; k++) {                                                \
+        const T old = row[k], new = x[k];                                                      \
+        row[k] = CHANGED;                                                                      \
+      }                                                                                        \
+    }                                                                                          \
   }
+ADD_BLOCK(add, u32, old + new)
+ADD_BLOCK(add, u64, old + new)
+#define ADD_NUMBERS(T)                                                                         \
+  ADD_BLOCK(add, T, old + new)                                                                 \
+  ADD_BLOCK(multiply, T, old * new)                                                            \
+  ADD_BLOCK(largest, T, old > new ? old : new)                                                 \
+  ADD_BLOCK(least, T, old < new ? old : new)
+ADD_NUMBERS(f32)
+ADD_NUMBERS(f64)
+
+typedef void (*AddBlock)(const AddingRows *all, i64 block, i64 first, i64 n);
+static const AddBlock of_f32[WAYS] = {add_f32, multiply_f32, largest_f32, least_f32};
+static const AddBlock of_f64[WAYS] = {add_f64, multiply_f64, largest_f64, least_f64};
+
+static void add_some_blocks(void *data, size_t index) {
+  const AddingRows *all = data;
+  const AddedRows *does = all->does;
+  const i64 share = (i64)index % all->shares, first = does->width * share / all->shares;
+  const i64 n = does->width * (share + 1) / all->shares - first;
+  const i64 begin = (i64)index / all->shares * all->at_once;
+  const i64 end = smaller(does->blocks, begin + all->at_once);
+  AddBlock add = does->type == TYPE_i64 ? add_u64 : add_u32;
+  if (does->type == TYPE_f32) add = of_f32[does->way];
+  if (does->type == TYPE_f64) add = of_f64[does->way];
+  for (i64 block = begin; block < end; block++) add(all, block, first, n);
 }
 
-int add_rows(const AddedRows *does, i64 rows, i64 columns, f32 *to, const Host *host) {
-  AddingRows all = {does, rows, columns, 1, to};
-  for (i64 i = 0; i < does->count; i++) {
-    const i64 row = row_at(does, i, rows);
-    if (row < 0 || row >= rows) return -1;
+/* Whether all of some indices name rows. */
+static int are_rows(const AddedRows *does, i64 count, i64 rows) {
+  i64 least = 0, most = -1;
+  for (i64 i = 0; i < count; i++) {
+    const i64 at = does->is_wide ? ((const i64 *)does->index)[i] : ((const i32 *)does->index)[i];
+    least = smaller(least, at), most = larger(most, at);
   }
+  return least >= -rows && most < rows;
+}
+
+int add_rows(const AddedRows *does, i64 rows, i64 columns, void *to, const Host *host) {
+  AddingRows all = {does, rows, columns, 1, 1, to};
+  if (!does->width || !does->count || !does->blocks) return 0;
+  i64 indices = does->block_step ? does->blocks : 1;
+  if (does->step) indices *= does->count;
+  if (does->number_step) indices *= does->width;
+  if (!are_rows(does, indices, rows)) return -1;
   all.shares = smaller(MOST_SHARES, larger(1, does->width / FEWEST_COLUMNS));
-  if (!does->width || !does->count) return 0;
-  return host->in_parallel(host->context, add_columns, (size_t)all.shares, &all);
+  all.at_once = larger(1, ADDED_PART / larger(1, does->count * smaller(does->width, ADDED_PART)));
+  const i64 parts = (does->blocks + all.at_once - 1) / all.at_once * all.shares;
+  return host->in_parallel(host->context, add_some_blocks, (size_t)parts, &all);
 }

@@ -20,18 +20,24 @@ int sum_columns(const Columns *of, int64_t rows, int64_t columns, double divisor
 int sum_rows(const float *x, const float *y, int64_t rows, int64_t columns, double divisor, float *sums,
              const Host *host);
 
-/* Rows ``x[count, width]``, and where each is added: an index of int32, or of int64 if it is wide, in which that
-   of the next row stands a step further, 0 if all have the same. One below 0 counts from the end. */
+/* How what is there and a row become one. */
+typedef enum { BY_SUM, BY_PRODUCT, BY_LARGEST, BY_LEAST, WAYS } Way;
+
+/* Blocks of rows ``x[blocks, count, width]`` of numbers of ONNX's type, and to which row each is added: an index of
+   int32, or of int64 if it is wide, for each row of each block. From one row, one index, or one block to the
+   next it is so many elements, 0 where there is one for all. An index below 0 counts from the end. If
+   ``number_step`` is 1 and not 0, each number of a row has an index. What is done in place of adding says ``way``: all
+   for floating numbers: where one is a NaN, the larger or smaller one is the row's. */
 typedef struct {
-  const float *x;
-  const void *index;
-  int is_wide;
-  int64_t step, count, width;
+  const void *x, *index;
+  int type, is_wide;
+  Way way;
+  int64_t x_step, x_block_step, step, block_step, number_step, blocks, count, width;
 } AddedRows;
 
-/* Add them one after the other to the first columns of ``to[rows, columns]``, of which there are at least as
-   many. Returns 0, or what a function of the host returned, or -1 if there is no such row, before anything is
-   added. */
-int add_rows(const AddedRows *does, int64_t rows, int64_t columns, float *to, const Host *host);
+/* Add them one after the other to the first columns of ``to[blocks, rows, columns]``, of which there are at
+   least as many; integers wrap around. Returns 0, or what a function of the host returned, or -1 if there is
+   no such row, before anything is added. */
+int add_rows(const AddedRows *does, int64_t rows, int64_t columns, void *to, const Host *host);
 
 #endif

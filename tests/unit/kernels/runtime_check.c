@@ -188,7 +188,8 @@ static size_t make_attention(Info *info, Value *values, int is_gradient) {
 static size_t make_rows(Info *info, Value *values, int is_added) {
   const int64_t rows = 1 + below(9), count = below(20), columns = below(70), is_wide = below(2);
   const int64_t sizes[] = {rows, 1 + below(40), columns}, to[] = {rows, columns}, one[] = {1, 1};
-  const int64_t x[] = {count, below(2) ? columns : below(columns + 1)}, index[] = {count, 1};
+  const int64_t x[] = {below(5) ? count : 1, below(2) ? columns : below(columns + 1)};
+  const int64_t index[] = {count, below(4) ? 1 : x[1]};
   if (!is_added) {
     info->attributes[0] = (Attribute){"mean", {below(2)}, 1};
     info->attributes[1] = (Attribute){"axes", {below(20) ? 2 + below(2) : below(12) - 1}, 1};
@@ -197,9 +198,24 @@ static size_t make_rows(Info *info, Value *values, int is_added) {
     free(values[1].data), values[1].data = NULL;
     return 1;
   }
+  static const int types[] = {TYPE_f32, TYPE_f64, TYPE_i32, TYPE_i64};
+  const int type = types[below(4)], floats = type == TYPE_f32 || type == TYPE_f64;
+  /* Along the first axis of a matrix, or of more axes of size 1 in front. */
+  const int64_t first = below(60) ? below(3) : below(12) - 2, more = below(60) ? first : below(3);
+  int64_t tos[4], xs[4], indices_of[4];
+  for (int64_t i = 0; i < 4; i++) {
+    const int64_t at = i - more;
+    tos[i] = at < 0 || at > 1 ? 2 : to[at], xs[i] = at < 0 || at > 1 ? 2 : x[at];
+    indices_of[i] = at < 0 || at > 1 ? 1 + below(2) : below(4) ? index[at] : one[at];
+  }
+  const size_t rank = (size_t)(more < 0 ? 2 : more > 2 ? 4 : 2 + more);
   info->attributes[0] = (Attribute){"index", {below(60) ? is_wide ? INT64 : INT32 : below(9)}, 1};
-  some_value(&values[0], 1, 2, to), some_value(&values[2], 1, 2, x);
-  some_value(&values[1], is_wide ? INT64 : INT32, 2, below(4) ? index : one);
+  info->attributes[1] = (Attribute){"type", {below(60) ? type : below(14)}, 1};
+  info->attributes[2] = (Attribute){"axis", {first}, 1};
+  info->attributes[3] = (Attribute){"way", {floats ? below(WAYS) : below(60) ? BY_SUM : below(9) - 2}, 1};
+  output_types[0] = type;
+  some_value(&values[0], type, rank, tos), some_value(&values[2], type, rank, xs);
+  some_value(&values[1], is_wide ? INT64 : INT32, rank, indices_of);
   const int64_t indices = elements(values[1].sizes, (int)values[1].rank);
   for (int64_t i = 0; i < indices; i++) {
     const int64_t row = below(90) ? below(2 * rows) - rows : 1 << below(30);
@@ -207,6 +223,29 @@ static size_t make_rows(Info *info, Value *values, int is_added) {
     if (values[1].type == INT32) ((int32_t *)values[1].data)[i] = (int32_t)row;
   }
   return 3;
+}
+
+static size_t make_distinct(Info *info, Value *values) {
+  static const int types[] = {TYPE_f32, TYPE_f64, TYPE_i32, TYPE_i64};
+  const int64_t count = below(3000);
+  info->attributes[0] = (Attribute){"type", {types[below(4)]}, 1};
+  const int type = (int)info->attributes[0].numbers[0];
+  some_value(&values[0], type, 1, &count);
+  output_types[0] = type, output_types[1] = output_types[2] = output_types[3] = INT64;
+  return 1;
+}
+
+static size_t make_integer_product(Info *info, Value *values) {
+  static const int types[] = {TYPE_i32, TYPE_i64};
+  const int type = types[below(2)];
+  const int64_t n = 1 + below(40), inner = below(20), m = below(50), many = 1 + below(3);
+  const int64_t left[] = {many, n, inner}, right[] = {many, inner, m};
+  const size_t rank = 2 + (size_t)below(2), right_rank = below(2) ? 2 : rank;
+  info->attributes[0] = (Attribute){"type", {type}, 1};
+  some_value(&values[0], type, rank, left + 3 - rank);
+  some_value(&values[1], type, right_rank, right + 3 - right_rank);
+  output_types[0] = type;
+  return 2;
 }
 
 /* The results of a node. */
@@ -217,7 +256,7 @@ static size_t results_of(const CustomOperator *does, const Info *info) {
     const Attribute *dq = &info->attributes[6];
     return dq->count > 1 && dq->numbers[dq->count - 2] >= 0 ? 1 : 3;
   }
-  if (!strcmp(kind, "FusedLoop")) return 4;
+  if (!strcmp(kind, "FusedLoop") || !strcmp(kind, "Distinct")) return 4;
   if (!strcmp(kind, "LstmGradient")) return 3;
   return strcmp(kind, "Lstm") ? 1 : info->attributes[0].numbers[0] >> 3 & 1 ? 2 : 5;
 }
@@ -267,6 +306,8 @@ static size_t make_call(const CustomOperator *does, Info *info, Value *values, i
   if (strstr(kind, "Softmax")) return make_softmax(info, values, *kind == 'S');
   if (strstr(kind, "Attention")) return make_attention(info, values, strstr(kind, "Gradient") != NULL);
   if (strstr(kind, "Row")) return make_rows(info, values, *kind == 'A');
+  if (!strcmp(kind, "Distinct")) return make_distinct(info, values);
+  if (!strcmp(kind, "IntegerProduct")) return make_integer_product(info, values);
   if (strstr(kind, "Lstm")) return make_lstm(info, values, strcmp(kind, "Lstm") != 0);
   Attribute window = {.name = "window", .count = below(80) ? 12 : 11};
   for (int i = 0; i < 12; i++)

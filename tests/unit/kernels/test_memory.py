@@ -60,6 +60,8 @@ def test_many_random_programs_stay_in_their_tensors(fuzzer, seed):
     [
         "windows_check",
         "sums_check",
+        "distinct_check",
+        "integer_products_check",
         "lstm_check",
         "softmax_check",
         "attention_check",

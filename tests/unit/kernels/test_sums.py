@@ -349,3 +349,53 @@ def test_what_rows_are_added_to_and_is_still_needed_stays(rng):
     expected = first, added(first, first[:6]), inner * 2, added(to, rows)
     for a, b in zip(function(to, index, rows), expected, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-5)
+
+
+_COMBINED = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum}
+PLACES = [((9,), 0, 40), ((9, 4), 0, 40), ((9, 70), 0, 5), ((3, 9), 1, 40), ((2, 9, 5), 1, 7)]
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64, np.int32, np.int64])
+@pytest.mark.parametrize("reduction", list(_COMBINED))
+@pytest.mark.parametrize(("shape", "axis", "count"), PLACES)
+@pytest.mark.parametrize("is_spread", [False, True])
+def test_numbers_by_an_index(kind, reduction, shape, axis, count, is_spread, rng):
+    sizes = [*shape]
+    sizes[axis] = count
+    to = rng.integers(-3, 4, shape).astype(kind)
+    x = rng.integers(-3, 4, sizes).astype(kind)
+    own = [1] * len(shape) if is_spread else [*sizes]
+    own[axis] = count
+    index = rng.integers(-9, 9, own)
+
+    @tf.function
+    def function(to, index, x):
+        places = tf.raw.Expand(index, np.array(sizes))
+        return tf.raw.ScatterElements(to, places, x, axis=axis, reduction=reduction)
+
+    expected = to.copy()
+    at = list(np.indices(sizes))
+    at[axis] = np.broadcast_to(index, sizes)
+    _COMBINED[reduction].at(expected, tuple(at), x)
+    np.testing.assert_array_equal(function(to, index, x), expected)
+    ours = reduction == "add" or kind in (np.float32, np.float64)
+    assert bool(found_sums(function, to, index, x, op="AddRows")) == ours
+
+
+def test_a_count_of_numbers_makes_no_tensor_of_ones(rng):
+    x = rng.integers(0, 50, 5_000)
+    function = tf.function(tf.math.bincount)
+    np.testing.assert_array_equal(function(x), np.bincount(x))
+    assert found_sums(function, x, op="AddRows")
+
+
+def test_many_numbers_eagerly(rng):
+    x, index = rng.normal(size=20_000).astype(np.float32), rng.integers(0, 30, 20_000)
+    expected = np.bincount(index, x)
+    np.testing.assert_allclose(tf.math.unsorted_segment_sum(x, index, 30), expected, rtol=1e-4)
+    rows = rng.normal(size=(20_000, 3))
+    most = np.full((30, 3), -np.inf)
+    np.maximum.at(most, index, rows)
+    np.testing.assert_array_equal(tf.math.unsorted_segment_max(rows, index, 30), most)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="30"):
+        tf.raw.ScatterElements(np.zeros(30), np.full(20_000, 30), rows[:, 0], reduction="add")

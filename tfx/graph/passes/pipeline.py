@@ -25,6 +25,8 @@ from tfx.graph.passes.half_precision import use_half_precision
 from tfx.graph.passes.kernel_operators.attention import use_attention_kernels
 from tfx.graph.passes.kernel_operators.channels_last import use_channels_last_kernels
 from tfx.graph.passes.kernel_operators.convolution_ends import end_convolutions
+from tfx.graph.passes.kernel_operators.distinct import use_distinct_kernels
+from tfx.graph.passes.kernel_operators.integer_products import use_integer_kernels
 from tfx.graph.passes.kernel_operators.lstm import use_lstm_kernels
 from tfx.graph.passes.kernel_operators.matrices import use_matrix_kernels
 from tfx.graph.passes.kernel_operators.products import use_product_kernels
@@ -245,6 +247,16 @@ PREPARE = Pipeline(
         Pass(
             "product kernels",
             lambda g, o: _cleaned(use_product_kernels(g, o.known), g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS}),
+        ),
+        Pass(
+            "integer kernels",
+            lambda g, o: use_integer_kernels(g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS}),
+        ),
+        Pass(
+            "distinct kernels",
+            lambda g, o: use_distinct_kernels(g) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
         ),
         Pass(

@@ -23,7 +23,11 @@ from tfx.graph.rewrite import Inputs
 from tfx.graph.tags import Mark
 from tfx.kernels.programs import MAX_RANK
 
-_FLOAT, _INT32, _INT64 = 1, 6, 7
+_FLOAT, _INT32, _INT64, _DOUBLE = 1, 6, 7, 11
+# How what is there and a row become one, as sums.h numbers it, and of which types.
+_WAYS = {"add": 0, "mul": 1, "max": 2, "min": 3}
+_BY_SUM = 0
+_ADDED, _COMBINED = (_FLOAT, _DOUBLE, _INT32, _INT64), (_FLOAT, _DOUBLE)
 # Fewer elements are a part of a program. One column is a vector, more are no channels.
 _FEWEST, _FEWEST_COLUMNS, _MOST_COLUMNS = 1 << 14, 2, 1 << 12
 
@@ -46,11 +50,7 @@ class _Sums(PatternRewriter):
     counts_shapes = False
 
     def rewrite(self, node: Node, inputs: Inputs, out: Graph) -> None:
-        rows = self._added_rows(node)
-        if rows is not None:
-            attrs = {"index": rows[1].dtype}
-            values = tuple(map(self.value, rows))
-            out.nodes.append(Node(ADD_ROWS, values, attrs, node.name, node.source, node.outputs))
+        if node.op == "ScatterElements" and self._add_rows(node, out):
             return
         staged = staged_sum(node, self.made)
         # What is not long is the same by either kernel, and ours is quicker at columns.
@@ -74,27 +74,51 @@ class _Sums(PatternRewriter):
         attrs = {"mean": int(found.mean), "axes": kept}
         out.nodes.append(Node(op, operands, attrs, node.name, node.source, node.outputs))
 
-    def _added_rows(self, node: Node) -> tuple[Value, Value, Value] | None:
-        """A matrix, an index for each row of another one, and that, which is added to it."""
-        if node.op != "ScatterElements" or node.tag is not None or len(node.inputs) != 3:
-            return None
+    def _add_rows(self, node: Node, out: Graph) -> bool:
+        """Write what adds to a tensor, or combines with it, by an index."""
+        way = _WAYS.get(node.attrs.get("reduction", "none"))
+        if way is None or node.tag is not None or len(node.inputs) != 3:
+            return False
         to, indices, x = node.inputs
+        if to is None or indices is None or x is None or to.shape is None or x.shape is None:
+            return False
+        rank = len(to.shape)
+        if to.dtype not in (_ADDED if way == _BY_SUM else _COMBINED) or not 0 < rank <= MAX_RANK:
+            return False
+        axis = node.attrs.get("axis", 0) % rank
+        pairs = enumerate(zip(to.shape, x.shape, strict=True))
+        # ONNX's operator takes fewer of any axis.
+        if any(a != b and i != axis and not (rank == i + 1 == axis + 2) for i, (a, b) in pairs):
+            return False
+        index = self._index(indices, x, axis)
+        rows = self._one_number(x, out) if axis == rank - 1 and index is indices else None
+        values = (self.value(to), self.value(index), self.value(x) if rows is None else rows)
+        attrs = {"index": index.dtype, "type": to.dtype, "axis": axis, "way": way}
+        out.nodes.append(Node(ADD_ROWS, values, attrs, node.name, node.source, node.outputs))
+        return True
+
+    def _index(self, indices: Value, x: Value, axis: int) -> Value:
+        """An index as it was before it was spread over what stands behind each of its numbers."""
         spread = self.made.by(indices, "Expand")
         index = None if spread is None else spread.inputs[0]
-        if to is None or x is None or index is None:
+        sizes = x.shape or ()
+        if index is None or index.shape is None or len(index.shape) > len(sizes):
+            return indices
+        own = [1] * (len(sizes) - len(index.shape)) + [*index.shape]
+        front = own[:axis] in ([1] * axis, [*sizes[:axis]]) and None not in own[:axis]
+        is_one = all(size == 1 for size in own[axis + 1 :])
+        return index if front and is_one else indices
+
+    def _one_number(self, x: Value, out: Graph) -> Value | None:
+        """What a tensor consists of, if that is one number."""
+        made = self.made.any(x)
+        if made is None or made.op not in ("Expand", "ConstantOfShape"):
             return None
-        if (
-            node.attrs.get("reduction") != "add"
-            or node.attrs.get("axis", 0) % 2
-            or to.dtype != _FLOAT
-        ):
+        source = made.inputs[0] if made.op == "Expand" else None
+        number = made.attrs.get("value") if source is None else source.const
+        if number is None or number.size != 1:
             return None
-        if any(value.shape is None or len(value.shape) != 2 for value in (to, index, x)):
-            return None
-        # One number for each row, or for all, which is spread to all others of it.
-        is_one = index.shape is not None and index.shape[1] == 1
-        fits = is_one and index.dtype in (_INT32, _INT64)
-        return (to, index, x) if fits else None
+        return out.add_constant(number.reshape([1] * len(x.shape or ())), x.dtype)
 
     def _operands(self, x: Value, out: Graph) -> tuple[Value, ...]:
         """What is added up: a value, two factors, or these and what to subtract from them."""
