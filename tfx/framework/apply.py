@@ -7,10 +7,11 @@ and eager programs give the same numbers because the same kernels run.
 
 from __future__ import annotations
 
+import functools
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from tfx.core.dims import is_static
 from tfx.core.dtypes import DType
 from tfx.core.errors import LeakedTensorError, OpError
 from tfx.core.source import user_frame
+from tfx.framework.compiled_graphs import alike, compiled
 from tfx.framework.composite.adapted_reads import answer
 from tfx.framework.composite.complex_rules import of_complex
 from tfx.framework.context import Context, current
@@ -27,6 +29,7 @@ from tfx.framework.device import DEFAULT_DEVICE, placed
 from tfx.framework.node_names import name_node
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, label, raw_of
 from tfx.graph import ir
+from tfx.graph.fusion.failures import is_in_program
 from tfx.graph.infer import infer, refusal
 from tfx.graph.kernels import long_products, losses, normalizations, sum_blocks
 from tfx.graph.kernels.empty_inputs import GUARDED
@@ -35,6 +38,7 @@ from tfx.graph.passes.pipeline import prepare
 from tfx.graph.serialization.serialize import to_model
 from tfx.graph.tags import Mark
 from tfx.graph.traits import operators, traits
+from tfx.kernels.library import usable_library
 from tfx.runtime import interrupts, run_hooks
 from tfx.runtime.fork_safe_locks import fork_safe
 from tfx.runtime.options import RUN_OPTIONS
@@ -47,6 +51,19 @@ _COMPLEX = frozenset((dtypes.complex64.onnx, dtypes.complex128.onnx))
 # What sums in its kernel.
 STAGED = sum_blocks.STAGED | losses.LOSSES | normalizations.NORMALIZED | long_products.MULTIPLIED
 _CHECKED_FIRST = GUARDED.union(STAGED, operators(lambda t: t.refuse))
+# What our kernels do where there are many elements, and of which types; None: of all.
+_INTEGERS = frozenset(t.onnx for t in (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64))
+_OURS: dict[str, frozenset[int] | None] = {
+    "MatMul": _INTEGERS,
+    "ReduceMax": _INTEGERS,
+    "ReduceMin": _INTEGERS,
+    "ReduceSum": _INTEGERS,
+    "ScatterElements": None,
+    "ScatterND": None,
+    "Unique": None,
+    "Where": None,
+}
+_MANY = 1 << 13
 # The last dimension of a factor that may be too long for the kernel.
 _LONG_PRODUCT = [long_products.LEAST]
 _NOT_AT_ONCE = _CHECKED_FIRST - {"MatMul"}
@@ -61,6 +78,7 @@ class Kernel:
         "input_names",
         "op",
         "output_names",
+        "plain",
         "run_raw",
         "session",
     )
@@ -74,8 +92,11 @@ class Kernel:
         device: str,
         shapes: Sequence[Any] | None = None,
         blocks: Blocks | None = None,
+        ours: bool = False,
     ) -> None:
         self.op = op
+        # The same without our kernels, once one of them has refused.
+        self.plain: Callable[[], Kernel] | None = None
         graph = ir.Graph(op)
         given = [
             None if t is None else graph.add_input(f"x{i}", t.onnx, shapes[i] if shapes else None)
@@ -88,10 +109,14 @@ class Kernel:
         if op in STAGED:  # how long it is is decided call by call
             node.tag = Mark.PART_OF_SUM if blocks is None and shapes is None else blocks
         graph.outputs = list(node.outputs)
-        model = to_model(
-            prepare(graph, device=device), output_names=[f"y{i}" for i in range(len(types))]
-        )
-        self.session = Session(model.SerializeToString(), device=device)
+        if ours:
+            self.session = compiled(graph, device)
+            self.plain = functools.cache(lambda: Kernel(op, attrs, inputs, outputs, device, shapes))
+        else:
+            model = to_model(
+                prepare(graph, device=device), output_names=[f"y{i}" for i in range(len(types))]
+            )
+            self.session = Session(model.SerializeToString(), device=device)
         self.run_raw = self.session.run_raw
         self.input_names = [f"x{i}" for i in range(len(inputs))]
         self.output_names = self.session.output_names
@@ -132,13 +157,14 @@ def _make_kernel(
     device: str = DEFAULT_DEVICE,
     shapes: Sequence[Any] | None = None,
     blocks: Blocks | None = None,
+    ours: bool = False,
 ) -> Kernel:
     kinds = [None if t is None else t.dtype for t in inputs]
     settings = _gpu_settings
     try:
         if traits(op).window:  # kernels take some attributes that gradients cannot
             infer(op, _described(inputs), attrs)
-        kernel = Kernel(op, attrs, kinds, outputs, device, shapes, blocks)
+        kernel = Kernel(op, attrs, kinds, outputs, device, shapes, blocks, ours)
     except OpError as e:
         if e.source is not None:
             raise
@@ -180,7 +206,10 @@ def apply(op: str, inputs: Sequence[Tensor | None], attrs: dict[str, Any] = NO_A
         if (
             type(x) is EagerTensor
             and type(y) is EagerTensor
-            and (op != "MatMul" or x._raw.shape()[-1:] < _LONG_PRODUCT)
+            and (
+                op != "MatMul"
+                or (x._raw.shape()[-1:] < _LONG_PRODUCT and x._dtype.onnx not in _INTEGERS)
+            )
         ):
             key: Any = (op, x._dtype.onnx, y._dtype.onnx)
             kernel = _kernels.get(key)
@@ -244,6 +273,7 @@ def _execute(
         device = placed(device, op, op, inputs)
     key: Any = (op, kinds, ir.attributes_key(attrs) if attrs else None, outputs, device)
     shapes = blocks = None
+    ours = False
     if op in _CHECKED_FIRST and (op != "Gemm" or _may_be_long(inputs)):
         if traits(op).refuse == "always":
             infer(op, _described(inputs), attrs)
@@ -257,10 +287,14 @@ def _execute(
                 key = (*key, blocks)
         if shapes is not None:
             key = (*key, shapes)
+    if op in _OURS and shapes is None and blocks is None:
+        shapes = _sizes_if_many(op, inputs, device)
+        if shapes is not None:
+            ours, key = True, (*key, shapes, "ours")
     kernel = _kernels.get(key)
     if kernel is None:
         kernel = _make_kernel(
-            key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks
+            key, op, attrs, inputs, outputs, device or DEFAULT_DEVICE, shapes, blocks, ours
         )
     given: Any = inputs  # eager tensors
     feeds = {n: t._raw for n, t in zip(kernel.input_names, given, strict=True) if t is not None}
@@ -289,6 +323,9 @@ def _rescued(
     try:
         given = zip(kernel.input_names, inputs, strict=True)
         feeds = {n: raw_of(t) for n, t in given if t is not None}
+        if kernel.plain is not None and is_in_program(error):
+            kernel = kernel.plain()
+            return kernel.run_raw(feeds, kernel.output_names, RUN_OPTIONS)
         return interrupts.repeated(error, kernel, feeds, kernel.output_names)
     except Exception as e:
         rescued = _of_nothing(op, inputs, attrs, len(kernel.dtypes))
@@ -303,6 +340,19 @@ def _shapes_if_empty(inputs: Sequence[Any]) -> tuple[Any, ...] | None:
         if t is not None and 0 in t._raw.shape():
             return tuple([None if t is None else tuple(t._raw.shape()) for t in inputs])
     return None
+
+
+def _sizes_if_many(op: str, inputs: Sequence[Any], device: str | None) -> tuple[Any, ...] | None:
+    """Shapes that say which sizes are the same, if our kernels do an operator on these inputs."""
+    kinds = _OURS[op]
+    if (device is not None and not device.startswith("CPU")) or usable_library() is None:
+        return None
+    if kinds is not None and inputs[0]._dtype.onnx not in kinds:
+        return None
+    given = [None if t is None else t._raw.shape() for t in inputs]
+    if all(shape is None or math.prod(shape) < _MANY for shape in given):
+        return None
+    return alike(given)
 
 
 def _stages(

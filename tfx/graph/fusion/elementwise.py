@@ -78,8 +78,9 @@ _SLOWER = {
     ("Tanh", _DOUBLE): 0.007,
 }
 # What an element of a selection takes less than in ONNX Runtime's kernel, which jumps for each of
-# them (7 ns where conditions are random): a program of this one step pays.
-_SELECTION = 0.0003
+# them (7 ns where conditions are random): a program of this one step pays. What has unknown sizes
+# counts as so many: for fewer a program takes half a microsecond longer.
+_SELECTION, _UNKNOWN = 0.0003, 1 << 12
 
 
 class _Tensors(Rewriter):
@@ -379,7 +380,11 @@ class _Fuser:
                 saved += _PRODUCT
             else:
                 elements = _elements(self._symbols.known(node.outputs[0]))
-                quicker = _SELECTION if self._is_selection(node) else 0.0
+                quicker = 0.0
+                if self._is_selection(node):
+                    quicker, shape = _SELECTION, self._symbols.known(node.outputs[0])
+                    if not all(isinstance(size, int) for size in shape):
+                        elements = max(elements, _UNKNOWN)
                 saved += _OPERATOR - _STEP + (_ELEMENT + quicker) * elements
         return saved
 

@@ -31,6 +31,7 @@ from tfx.ops.common.shapes import (
     raw_shape,
     zeros_shaped,
 )
+from tfx.ops.common.traced_once import eagerly_at_once
 
 
 class TopKV2(NamedTuple):
@@ -277,6 +278,13 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     """
     scores, column = tensor(predictions), as_int64_shape(tensor(targets))
     require_dtype(scores, scores.dtype.is_floating, "InTopKV2", "a floating dtype")
+    result = _are_near_the_top(scores, column, as_int64_shape(tensor(k)))
+    result.set_shape(column.shape.with_rank(1).merge_with(scores.shape.with_rank(2)[:1]))
+    return result
+
+
+@eagerly_at_once
+def _are_near_the_top(scores: Tensor, column: Tensor, k: Tensor) -> Tensor:
     classes = dimension(scores, 1)
     zero = int64_constant(0)
     valid = ox.And(ox.GreaterOrEqual(column, zero), ox.Less(column, classes))
@@ -287,10 +295,7 @@ def in_top_k(targets: Any, predictions: Any, k: Any, name: str | None = None) ->
     # x - x is 0 for every finite number only.
     flat = ox.ReduceSum(ox.Sub(scores, scores), int64_constant([1]), keepdims=0)
     finite = ox.Equal(flat, convert_to_tensor(0.0, scores.dtype))
-    ahead = ox.Less(rank, as_int64_shape(tensor(k)))
-    result = ox.And(ox.And(valid, finite), ahead)
-    result.set_shape(column.shape.with_rank(1).merge_with(scores.shape.with_rank(2)[:1]))
-    return result
+    return ox.And(ox.And(valid, finite), ox.Less(rank, k))
 
 
 def searchsorted(

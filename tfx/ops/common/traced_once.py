@@ -8,8 +8,8 @@ without slopes, so that is only for computations that no gradient goes through.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ import numpy as np
 from tfx.core import dtypes
 from tfx.core.errors import OpError
 from tfx.framework.builder import ox
+from tfx.framework.compiled_graphs import alike, compiled, plainly_compiled
 from tfx.framework.composite.complex_pairs import joined, parts
 from tfx.framework.context import current, using
 from tfx.framework.device import DEFAULT_DEVICE, placed
@@ -26,17 +27,11 @@ from tfx.framework.rules import OpRecord
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array, label, raw_of
 from tfx.graph import ir
 from tfx.graph.complex_pairs import joined_array, parts_of_array
-from tfx.graph.fusion.elementwise import fused_operators, fused_plan
 from tfx.graph.fusion.failures import is_in_program
-from tfx.graph.passes.fold_branches import has_branches
 from tfx.graph.passes.join_pairs import join_pairs
-from tfx.graph.passes.pipeline import prepare, tune_for_cpu
-from tfx.graph.serialization.serialize import to_model
-from tfx.kernels.library import give_up, usable_library
 from tfx.kernels.programs import MatrixOperation
 from tfx.ops.common.arguments import unbroadcast
 from tfx.runtime.session import Session
-from tfx.runtime.threads import thread_count
 from tfx.runtime.values import to_numpy
 
 Body = Callable[..., Sequence[Tensor]]
@@ -87,8 +82,8 @@ class Composite:
             shapes: Static shapes of the results where they are known better than from ranks.
             options: Options of the body.
         """
-        kinds = tuple((x.dtype.onnx, x.shape.rank) for x in inputs)
-        key = (kinds, tuple(sorted(options.items())))
+        kinds = tuple([x.dtype.onnx for x in inputs])
+        key = (kinds, self._sizes(inputs), tuple(sorted(options.items())))
         graph = self._graphs.get(key)
         if graph is None:
             # One graph for all, whichever thread comes first: a graph is known by its identity.
@@ -104,7 +99,7 @@ class Composite:
                 tape.record(ir.CALL, {"graph": graph}, inputs, results)
         return results
 
-    @cached_property
+    @functools.cached_property
     def on_pairs(self) -> Composite:
         """The same of complex numbers, which are given and returned as pairs along a last axis."""
         name = f"{self._name}_of_complex"
@@ -123,6 +118,10 @@ class Composite:
 
         return Composite(body, name, routine=None if routine is None else by_library)
 
+    def _sizes(self, inputs: Sequence[Tensor]) -> tuple[ir.RawShape, ...]:
+        """What a graph knows of the shapes of inputs: it serves all that are alike."""
+        return tuple([_of_rank(x.shape.rank) for x in inputs])
+
     def _trace(self, inputs: Sequence[Tensor], options: dict[str, Any]) -> ir.Graph:
         traced = FuncGraph(self._name)
         traced.named_after_calls, traced.graph.library = False, True
@@ -132,9 +131,10 @@ class Composite:
         if self._kernel is not None:
             traced.graph.kernel = self._kernel(**options)
         with using(graph=traced, tapes=(), scope="", device=None):
+            pairs = zip(inputs, self._sizes(inputs), strict=True)
             arguments = [
-                traced.add_argument(f"x{i}", x.dtype.onnx, _of_rank(x.shape.rank))
-                for i, x in enumerate(inputs)
+                traced.add_argument(f"x{i}", x.dtype.onnx, sizes)
+                for i, (x, sizes) in enumerate(pairs)
             ]
             results = self._body(*arguments, **options)
             traced.graph.outputs = [traced.value_of(r) for r in results]
@@ -155,14 +155,14 @@ class Composite:
                 return tuple([label(from_array(y, owned=True), device) for y in arrays])
         session = self._sessions.get((key, device))
         if session is None:
-            session = self._sessions[key, device] = _compiled(graph, device)
+            session = self._sessions[key, device] = compiled(graph, device)
         feeds = {name: raw_of(x) for name, x in zip(session.input_names, inputs, strict=True)}
         try:
             raw = session.run(feeds)
         except OpError as e:
             if not is_in_program(e):
                 raise
-            plain = _plain(graph, device)
+            plain = plainly_compiled(graph, device)
             raw = plain.run(feeds)  # its result or error counts
             self._sessions[key, device] = plain
         kinds = [dtypes.from_onnx(v.dtype) for v in graph.outputs]
@@ -170,29 +170,32 @@ class Composite:
         return tuple([label(EagerTensor(raw[i], kind), device) for i, kind in enumerate(kinds)])
 
 
-def _compiled(graph: ir.Graph, device: str) -> Session:
-    """A session in which element-wise operators run together, where there are kernels for that."""
-    library = usable_library() if device.startswith("CPU") else None
-    if library is not None:
-        ready = prepare(graph, device=device, runs_here=True, own_kernels=True)
-        together = fused_plan(tune_for_cpu(ready, thread_count()), library.instructions)
-        operators = fused_operators(together)
-        if operators:
-            model = to_model(together).SerializeToString()
-            try:
-                return Session(
-                    model,
-                    device=device,
-                    folds=not has_branches(together),
-                    operators=library.registration(operators),
-                )
-            except OpError as e:
-                give_up(e)
-    return _plain(graph, device)
+class _EagerUnit(Composite):
+    """Knows which sizes of its inputs are the same, so that they are one loop of a program."""
+
+    def _sizes(self, inputs: Sequence[Tensor]) -> tuple[ir.RawShape, ...]:
+        return alike([raw_of(x).shape() for x in inputs])
 
 
-def _plain(graph: ir.Graph, device: str) -> Session:
-    return Session(to_model(prepare(graph, device=device)).SerializeToString(), device=device)
+def eagerly_at_once(body: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of several operators, which runs as one session while nothing records it.
+
+    In a trace, and under a tape, its operators are what they are.
+
+    Args:
+        body: Takes tensors alone, and returns one. Whatever depends on their contents, or refuses
+            them, is not its business.
+    """
+    unit = _EagerUnit(lambda *inputs: [body(*inputs)], body.__name__.strip("_"))
+
+    @functools.wraps(body)
+    def function(*inputs: Tensor) -> Tensor:
+        context = current()
+        if context.graph is not None or context.tapes or any(x.dtype.is_complex for x in inputs):
+            return body(*inputs)
+        return unit(*inputs)[0]
+
+    return function
 
 
 def _of_rank(rank: int | None) -> ir.RawShape:

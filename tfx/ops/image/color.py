@@ -20,6 +20,7 @@ from tfx.ops.array.concat import concat, stack, unstack
 from tfx.ops.array.shape import shape
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.traced_once import eagerly_at_once
 from tfx.ops.linalg.matmul import matmul
 from tfx.ops.math.arithmetic import floordiv, floormod, maximum, minimum
 from tfx.ops.math.cast import identity, saturate_cast
@@ -205,7 +206,11 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
         >>> tf.image.rgb_to_hsv([[0.0, 1.0, 0.0]]).numpy().round(3)
         array([[0.333, 1.   , 1.   ]], dtype=float32)
     """
-    x = tensor(images)
+    return _hues(tensor(images))
+
+
+@eagerly_at_once
+def _hues(x: Tensor) -> Tensor:
     red, green, blue = unstack(x, 3, axis=-1)
     value = reduce_max(x, -1)
     spread = value - reduce_min(x, -1)
@@ -231,7 +236,11 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
         >>> tf.image.hsv_to_rgb([[1 / 3, 1.0, 1.0]]).numpy().round(3)
         array([[0., 1., 0.]], dtype=float32)
     """
-    x = tensor(images)
+    return _colors_of_hues(tensor(images))
+
+
+@eagerly_at_once
+def _colors_of_hues(x: Tensor) -> Tensor:
     hue, saturation, value = unstack(x, 3, axis=-1)
     one = scalar_like(1, x)
     channels = [((share - one) * saturation + one) * value for share in _shares(hue)]

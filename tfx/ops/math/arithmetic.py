@@ -17,6 +17,7 @@ from tfx.framework.rules import OpRecord, forward, gradient, no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor, symbol_of
 from tfx.ops.common.arguments import binary, cast_to, same_dtype, scalar_like, tensor, unbroadcast
 from tfx.ops.common.tangents import bilinear, broadcasting, spread, summed
+from tfx.ops.common.traced_once import eagerly_at_once
 
 
 def add(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -166,6 +167,11 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     if a.dtype.is_floating:
         return ox.Floor(ox.Div(a, b))
     _refuse_zero(b, "FloorDiv")
+    return _whole_quotient(a, b)
+
+
+@eagerly_at_once
+def _whole_quotient(a: Tensor, b: Tensor) -> Tensor:
     quotient = ox.Div(a, b)
     if a.dtype.is_unsigned:
         return quotient
@@ -189,6 +195,11 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
     if a.dtype.is_integer:
         _refuse_zero(b, "FloorMod")
         return ox.Mod(a, b)
+    return _floating_remainder(a, b)
+
+
+@eagerly_at_once
+def _floating_remainder(a: Tensor, b: Tensor) -> Tensor:
     # ONNX's Mod of floats is C's fmod: bring the remainder to the divisor's sign.
     rest = ox.Mod(a, b, fmod=1)
     zero = scalar_like(0, a)

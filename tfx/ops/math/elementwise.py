@@ -14,6 +14,7 @@ from tfx.framework.builder import ox
 from tfx.framework.rules import OpRecord, gradient, linear, no_gradient
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import scalar_like, tensor, unary_floating, zeros_of
+from tfx.ops.common.traced_once import eagerly_at_once
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.math.cast import stop_gradient
 
@@ -113,7 +114,11 @@ def expm1(x: Any, name: str | None = None) -> Tensor:
         >>> float(tf.math.expm1(1e-10)) > 0.0
         True
     """
-    x = tensor(x)
+    return _expm1(tensor(x))
+
+
+@eagerly_at_once
+def _expm1(x: Tensor) -> Tensor:
     power = exp(x)
     plain = subtract(power, 1.0)
     if x.dtype.is_complex:
@@ -154,7 +159,11 @@ def log1p(x: Any, name: str | None = None) -> Tensor:
         >>> float(tf.math.log1p(1e-10)) > 0.0
         True
     """
-    x = tensor(x)
+    return _log1p(tensor(x))
+
+
+@eagerly_at_once
+def _log1p(x: Tensor) -> Tensor:
     one = scalar_like(1, x)
     u = ox.Add(x, one)
     # u = 1 + x was rounded by lost = (u - 1) - x, and log(u - lost) = log(u) - lost / u to first

@@ -10,6 +10,7 @@ from tfx.framework.rules import OpRecord, gradient
 from tfx.framework.tensor import Tensor
 from tfx.graph.formulas.activations import tanh_slope
 from tfx.ops.common.arguments import require_dtype, same_dtype, scalar_like, unary_floating
+from tfx.ops.common.traced_once import eagerly_at_once
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.elementwise import abs, negative, sqrt, square
 
@@ -248,6 +249,11 @@ def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
     """
     y, x = same_dtype(y, x, "Atan2")
     require_dtype(y, y.dtype.is_floating, "Atan2", "a floating dtype")
+    return _angle(y, x)
+
+
+@eagerly_at_once
+def _angle(y: Tensor, x: Tensor) -> Tensor:
     # The angle of the smaller over the larger coordinate, which is at most 1 ...
     steep = ox.Greater(abs(y), abs(x))
     larger, smaller = ox.Where(steep, y, x), ox.Where(steep, x, y)

@@ -22,6 +22,7 @@ from tfx.ops.common.arguments import (
     tensor,
 )
 from tfx.ops.common.shapes import dimension
+from tfx.ops.common.traced_once import eagerly_at_once
 from tfx.ops.math.arithmetic import add, divide, maximum, multiply, subtract
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import exp, log, negative, square
@@ -185,6 +186,11 @@ def sigmoid_cross_entropy_with_logits(
         array([0.6931472], dtype=float32)
     """
     chances, x = _probabilities(labels, logits, "sigmoid_cross_entropy_with_logits")
+    return _sigmoid_cross_entropy(chances, x)
+
+
+@eagerly_at_once
+def _sigmoid_cross_entropy(chances: Tensor, x: Tensor) -> Tensor:
     # max(x, 0) - x z + log(1 + exp(-|x|)), with the true slope at 0.
     positive, small = _split_at_zero(x)
     return add(subtract(positive, multiply(x, chances)), softplus(small))
