@@ -15,8 +15,13 @@ from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.array.ranges import range as range_
 from tfx.ops.array.scatter import scatter_nd
-from tfx.ops.array.sort import sort
-from tfx.ops.common.arguments import cast_to, integers, require_dtype, same_dtype
+from tfx.ops.common.arguments import (
+    cast_to,
+    integers,
+    require_dtype,
+    same_dtype,
+    scalar_like,
+)
 from tfx.ops.math.arithmetic import floordiv, floormod
 from tfx.ops.math.cumulative import cumprod
 
@@ -101,24 +106,29 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
     count = ox.Shape(order)
     places = range_(ox.Squeeze(count, int64_constant([0])), dtype=order.dtype)
     if isinstance(order, SymbolicTensor):
-        # Of a permutation, sorting is counting.
-        fine = ox.Equal(sort(order), places)
+        # Of two places for one number one is lost; what is out of range goes to the other end.
+        zero, size = scalar_like(0, order), cast_to(ox.Squeeze(count), order.dtype)
+        last = ox.Sub(size, scalar_like(1, order))
+        safe = ox.Max(ox.Min(order, last), zero)
+        placed = ox.ScatterElements(places, safe, places, axis=0)
+        kept = ox.Equal(ox.Gather(placed, safe), places)
+        fine = ox.And(kept, ox.Equal(safe, order))
         order = refused_unless(fine, order, Refusal.PERMUTATION)
     return scatter_nd(ox.Unsqueeze(order, int64_constant([1])), places, count)
 
 
 def _require_permutation(order: np.ndarray[Any, Any]) -> None:
-    outside = [int(i) for i in order if not 0 <= i < order.size]
-    if outside:
+    outside = order[(order < 0) | (order >= order.size)]
+    if outside.size:
         raise InvalidArgumentError(
-            f"{outside[0]} is not between 0 and {order.size}; expected each of the numbers 0 to "
-            f"{order.size - 1} once.",
+            f"{int(outside[0])} is not between 0 and {order.size}; expected each of the numbers 0 "
+            f"to {order.size - 1} once.",
             op="InvertPermutation",
         )
-    numbers, counts = np.unique(order, return_counts=True)
+    counts = np.bincount(order, minlength=1)
     if (counts > 1).any():
         raise InvalidArgumentError(
-            f"{numbers[counts > 1][0]} is duplicated in the input; expected each of the numbers 0 "
-            f"to {order.size - 1} once.",
+            f"{int(np.argmax(counts > 1))} is duplicated in the input; expected each of the "
+            f"numbers 0 to {order.size - 1} once.",
             op="InvertPermutation",
         )

@@ -16,7 +16,7 @@ from tfx.framework.guards import refused_if_negative
 from tfx.framework.indices import contents, from_the_front
 from tfx.framework.rules import no_gradient
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops.common.arguments import cast_to, dtype_or, scalar_like, tensor
+from tfx.ops.common.arguments import cast_to, dtype_or, scalar_like, static_ints, tensor
 from tfx.ops.common.counts import counted
 from tfx.ops.common.shapes import (
     as_int64_shape,
@@ -213,11 +213,11 @@ def bincount(
         amounts = filled(shape_vector(x), 1, kind)
     else:
         amounts = tensor(weights)
-    if not by_row:
+    if not by_row and rank_of(x) != 1:
         flat = int64_constant([-1])
         x, amounts = ox.Reshape(x, flat), ox.Reshape(amounts, flat)
     # Numbers beyond the last bin fall into one more, which is cut off.
-    places = ox.Min(x, bins)
+    places = x if maxlength is None else ox.Min(x, bins)
     room = ox.Add(bins, int64_constant([1]))
     shape = concat_shape(dimension(x, 0), room) if by_row else room
     attrs = {"axis": -1} if binary_output else {"axis": -1, "reduction": "add"}
@@ -239,9 +239,18 @@ def _countable(arr: Any) -> Tensor:
 def _bins(x: Tensor, minlength: Any, maxlength: Any) -> Tensor:
     """The number of bins as a vector of one element."""
     least = int64_constant([0]) if minlength is None else as_vector(tensor(minlength))
-    flat = ox.Reshape(x, int64_constant([-1]))
+    most = None
+    if maxlength is not None:
+        most = as_vector(counted(maxlength, "maxlength", "DenseBincount"))
+        known, enough = static_ints(most), static_ints(least)
+        if known is not None and enough is not None and enough >= known:
+            return most  # whatever the numbers are
+    # Of none, -1.
+    if isinstance(x, EagerTensor):
+        end = int64_constant([int(x.view().max(initial=-1)) + 1])
+        bins = ox.Max(end, least)
+        return bins if most is None else ox.Min(bins, most)
+    flat = x if rank_of(x) == 1 else ox.Reshape(x, int64_constant([-1]))
     largest = ox.ReduceMax(concat_shape(flat, int64_constant([-1])), keepdims=1)
     bins = ox.Max(ox.Add(largest, int64_constant([1])), least)
-    if maxlength is None:
-        return bins
-    return ox.Min(bins, as_vector(counted(maxlength, "maxlength", "DenseBincount")))
+    return bins if most is None else ox.Min(bins, most)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
@@ -132,8 +133,8 @@ def diag(
     if band.length == 0:
         batch = given[: -2 if banded else -1]
         return ox.Expand(padding, int64_constant([*batch, rows, columns]))
-    if low == high == 0 and rows == columns:  # each number is the only one of its row
-        return ox.Where(band.inside, ox.Unsqueeze(x, int64_constant([-1])), padding)
+    if not banded and x.dtype not in _NOT_PADDED:
+        return ox.Where(band.inside, _beside(x, low, rows, columns), padding)
     return ox.Where(band.inside, _from_band(x, band, banded), padding)
 
 
@@ -324,7 +325,23 @@ def set_diag(
             )
         if band.length == 0:
             return x
+        if low == high and d.dtype not in _NOT_PADDED:
+            return ox.Where(band.inside, _beside(d, low, rows, columns), x)
     return ox.Where(band.inside, _from_band(d, band, low != high), x)
+
+
+_NOT_PADDED = (dtypes.string, dtypes.bool)
+
+
+def _beside(diagonal: Tensor, number: int, rows: int, columns: int) -> Tensor:
+    """One diagonal as what broadcasts to matrices: a number is alone in its row or column."""
+    size = rows if number >= 0 else columns
+    last = int64_constant([-1])
+    missing = size - min(rows + min(number, 0), columns - max(number, 0))
+    if missing:
+        zero = convert_to_tensor(0, diagonal.dtype)
+        diagonal = ox.Pad(diagonal, int64_constant([0, missing]), zero, last)
+    return ox.Unsqueeze(diagonal, last if number >= 0 else int64_constant([-2]))
 
 
 def trace(x: Any, name: str | None = None) -> Tensor:

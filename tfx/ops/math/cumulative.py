@@ -22,9 +22,11 @@ from tfx.ops.common.arguments import (
 )
 from tfx.ops.common.batching import along_axes, batching
 from tfx.ops.common.dynamic_axis import folded, found_axis, late_axis
-from tfx.ops.common.shapes import dimension, known_rank
+from tfx.ops.common.shapes import dimension, known_rank, raw_shape
+from tfx.ops.common.traced_once import Composite
 from tfx.ops.math.arithmetic import divide, multiply
 from tfx.ops.math.comparison import equal
+from tfx.ops.math.elementwise import log1p
 
 # A running product has right derivatives so far where many elements are 0.
 _ORDERS = 3
@@ -170,16 +172,25 @@ def cumulative_logsumexp(
         return _by_pairs(found, place, reverse)
     step = 1
     while step < size:
-        both = _pair(found, _moved(found, place, step, reverse))
-        found = ox.ReduceLogSumExp(both, int64_constant([0]), keepdims=0)
+        (found,) = _log_of_sum(
+            found, _moved(found, place, step, reverse), shapes=[raw_shape(found)]
+        )
         step *= 2
     return found
 
 
-def _pair(x: Tensor, y: Tensor) -> Tensor:
-    """Two tensors of one shape along a new first axis."""
-    first = int64_constant([0])
-    return ox.Concat(ox.Unsqueeze(x, first), ox.Unsqueeze(y, first), axis=0)
+def _log_of_sum_body(x: Tensor, y: Tensor) -> tuple[Tensor]:
+    """The larger one, and ``log(1 + exp(-d))`` of how far the other one is below it."""
+    apart = ox.Where(ox.Equal(x, y), scalar_like(0, x), ox.Abs(ox.Sub(x, y)))
+    return (ox.Add(ox.Max(x, y), log1p(ox.Exp(ox.Neg(apart)))),)
+
+
+def _share(x: Tensor, y: Tensor) -> Tensor:
+    """The slope by the first one: its part of the sum."""
+    return ox.Sigmoid(ox.Where(ox.Equal(x, y), scalar_like(0, x), ox.Sub(x, y)))
+
+
+_log_of_sum = Composite(_log_of_sum_body, "log_add_exp", [_share, lambda x, y: _share(y, x)])
 
 
 def _moved(x: Tensor, axis: int, step: int, reverse: bool) -> Tensor:

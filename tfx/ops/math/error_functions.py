@@ -25,9 +25,8 @@ from tfx.ops.common.arguments import (
 )
 from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.shapes import raw_shape
-from tfx.ops.common.traced_once import Composite
+from tfx.ops.common.traced_once import Composite, eagerly_at_once
 from tfx.ops.math.arithmetic import divide, multiply, subtract, truediv
-from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.comparison import equal, logical_not, logical_or
 from tfx.ops.math.elementwise import exp, is_finite, log, log1p, negative, square
 
@@ -65,13 +64,16 @@ def erfc(x: Any, name: str | None = None) -> Tensor:
         True
     """
     x = tensor(x)
-    plain = subtract(1.0, erf(x))
-    # The accurate value is computed without gradient, in float64; the plain one carries it.
-    (accurate,) = _accurate_erfc(cast_to(x, dtypes.float64), shapes=[raw_shape(x)])
-    return ox.Add(plain, stop_gradient(subtract(cast_to(accurate, x.dtype), plain)))
+    require_dtype(x, x.dtype.is_floating, "Erfc", "a floating dtype")
+    wide = cast_to(x, dtypes.float64)
+    return cast_to(_accurate_erfc(wide, shapes=[raw_shape(x)])[0], x.dtype)
 
 
-_accurate_erfc = Composite(lambda x: (elementary_functions.erfc(ox, x),), "erfc")
+def _erfc_slope(x: Tensor) -> Tensor:
+    return multiply(exp(negative(square(x))), -2.0 / math.sqrt(math.pi))
+
+
+_accurate_erfc = Composite(lambda x: (elementary_functions.erfc(ox, x),), "erfc", [_erfc_slope])
 
 
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -154,7 +156,11 @@ def divide_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         >>> tf.math.divide_no_nan([3.0, 1.0], [0.0, 2.0]).numpy()
         array([0. , 0.5], dtype=float32)
     """
-    a, b = same_dtype(x, y, "DivNoNan")
+    return _quotient_or_zero(*same_dtype(x, y, "DivNoNan"))
+
+
+@eagerly_at_once
+def _quotient_or_zero(a: Tensor, b: Tensor) -> Tensor:
     absent = equal(b, scalar_like(0, b))
     quotient = truediv(a, ox.Where(absent, scalar_like(1, b), b))
     return ox.Where(absent, scalar_like(0, quotient), quotient)

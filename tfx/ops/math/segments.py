@@ -288,7 +288,8 @@ class _Segments:
         # A vector of numbers, and rows.
         flat = product(shape_vector(ids))
         self.data = x if rank == 1 else reshape_to(x, concat_shape(flat, self._tail))
-        self._places = self._placed(reshape_to(cast_to(ids, dtypes.int64), flat))
+        ids = cast_to(ids, dtypes.int64)
+        self._places = self._placed(ids if rank == 1 else reshape_to(ids, flat))
 
     def _placed(self, ids: Tensor) -> Tensor:
         """Coordinates of the rows: negative numbers become the row behind the last segment."""
@@ -301,6 +302,8 @@ class _Segments:
                     f"{self._op}; give num_segments of at least {view.max() + 1}.",
                     op=self._op,
                 )
+            if not view.size or view.min() >= 0:
+                return ox.Unsqueeze(ids, int64_constant([1]))
         # What is too large must stay so: the row behind the last is taken.
         beyond = ox.GreaterOrEqual(ids, self._count)
         ids = ox.Add(ids, cast_to(beyond, dtypes.int64))
