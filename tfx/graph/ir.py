@@ -65,6 +65,7 @@ INTEGER_PRODUCT = "IntegerProduct"
 MATRIX_ROUTINE = "MatrixRoutine"
 # Operators of images with the channels last, each with the attribute ``window``.
 CHANNELS_LAST_CONV = "ChannelsLastConv"
+CHANNELS_LAST_CONV_AT_POINTS = "ChannelsLastConvAtPoints"
 CHANNELS_LAST_CONV_INPUT_GRADIENT = "ChannelsLastConvInputGradient"
 CHANNELS_LAST_CONV_FILTER_GRADIENT = "ChannelsLastConvFilterGradient"
 CHANNELS_LAST_DEPTHWISE = "ChannelsLastDepthwise"
@@ -90,6 +91,7 @@ KERNEL_OPERATORS = frozenset(
         INTEGER_PRODUCT,
         MATRIX_ROUTINE,
         CHANNELS_LAST_CONV,
+        CHANNELS_LAST_CONV_AT_POINTS,
         CHANNELS_LAST_CONV_INPUT_GRADIENT,
         CHANNELS_LAST_CONV_FILTER_GRADIENT,
         CHANNELS_LAST_DEPTHWISE,

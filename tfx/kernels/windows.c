@@ -55,6 +55,7 @@ typedef struct {
 /* Bytes of an image that are looked at at once: a part of the second cache. Tests have smaller pieces. */
 #ifndef PIECE_BYTES
 #define PIECE_BYTES (1 << 17)
+#define PANEL_BYTES (1 << 17)
 #define LEAST_PLACES 96
 #define LEAST_PIECES 8
 #endif
@@ -184,23 +185,29 @@ static void convolve_piece(const Convolving *does, i64 item, f32 *copy) {
   i64 places = rows * is->counts[1], step = window->strides[1] * is->channels;
   i64 first = does->panel_count * group / does->groups;
   i64 last = does->panel_count * (group + 1) / does->groups;
-  for (i64 panel = first; panel < last; panel++) {
-    const f32 *by = does->panels + panel * (1 + does->inner) * tiles->columns;
-    i64 column = panel * tiles->columns;
-    int columns = (int)smaller(tiles->columns, is->filters - column);
+  /* Some panels stay in the second cache for all places, and rows in the first one for these. */
+  const i64 numbers = (1 + does->inner) * tiles->columns;
+  const i64 some = larger(1, PANEL_BYTES / (numbers * (i64)sizeof(f32)));
+  for (; first < last; first += some)
     for (i64 place = 0, count; place < places; place += count) {
       count = rows_at_once(tiles, places - place);
       const f32 *from[MAX_ROWS];
-      f32 *to[MAX_ROWS];
+      f32 *rows_to[MAX_ROWS];
       for (int i = 0; i < count; i++) {
-        i64 r = (place + i) / is->counts[1], c = (place + i) % is->counts[1];
+        const i64 r = (place + i) / is->counts[1], c = (place + i) % is->counts[1];
         from[i] = seen + r * window->strides[0] * does->pieces.line + c * step;
-        to[i] = y + r * does->y_row + c * does->y_column + column;
+        rows_to[i] = y + r * does->y_row + c * does->y_column;
       }
-      packed_tile(tiles, count, from, does->runs, does->run_count, does->run_length, by, to,
-                  columns, does->positive);
+      for (i64 panel = first; panel < smaller(last, first + some); panel++) {
+        const f32 *by = does->panels + panel * numbers;
+        const i64 column = panel * tiles->columns;
+        const int columns = (int)smaller(tiles->columns, is->filters - column);
+        f32 *to[MAX_ROWS];
+        for (int i = 0; i < count; i++) to[i] = rows_to[i] + column;
+        packed_tile(tiles, count, from, does->runs, does->run_count, does->run_length, by, to,
+                    columns, does->positive);
+      }
     }
-  }
 }
 
 static void convolve_part(void *data, size_t index) {
@@ -274,23 +281,49 @@ static Convolution flattened(const Convolution *does) {
   return flat;
 }
 
-int convolve(const Convolution *does, const f32 *x, const f32 *w, const f32 *bias, int positive,
-             f32 *y, const Host *host) {
-  const Window *window = &does->window;
-  if (does->batch == 0 || place_numbers(does) == 0) return 0;
-  if (winograd_pays(does)) {
-    int failed = winograd_convolve(does, x, w, bias, positive, y, host);
-    if (failed != NOT_FINITE) return failed;
-  }
+/* As sums of products. */
+static int convolve_whole(const Convolution *does, const f32 *x, const f32 *w, const f32 *bias,
+                          int positive, f32 *y, const Host *host) {
   const Convolution flat = flattened(does);
   Packing packing = {.w = w, .bias = bias, .columns = does->filters};
   packing.width = best_tiles()->columns;
-  packing.inner = window->taps[0] * window->taps[1] * does->channels;
+  packing.inner = does->window.taps[0] * does->window.taps[1] * does->channels;
   int failed = pack(&packing, host);
   if (failed) return failed;
   const i64 steps[3] = {place_numbers(&flat), flat.counts[1] * does->filters, does->filters};
   failed = convolve_packed(&flat, x, packing.to, y, steps, positive, host);
   free_lines(packing.to);
+  return failed;
+}
+
+int convolve(const Convolution *does, const f32 *x, const f32 *w, const f32 *bias, int positive,
+             f32 *y, const Host *host) {
+  if (does->batch == 0 || place_numbers(does) == 0) return 0;
+  if (winograd_pays(does)) {
+    int failed = winograd_convolve(does, x, w, bias, positive, y, host);
+    if (failed != NOT_FINITE) return failed;
+  }
+  return convolve_whole(does, x, w, bias, positive, y, host);
+}
+
+int can_be_at_points(const Convolution *does) { return fits_points(does); }
+
+int convolve_at_points(const Convolution *does, const f32 *x, const FilterAtPoints *filter,
+                       f32 *y, const Host *host) {
+  const i64 taps = does->window.taps[0], count = does->batch * place_numbers(does);
+  if (!count) return 0;
+  int failed = winograd_at_points(does, x, filter, y, host);
+  if (failed != NOT_FINITE) return failed;
+  f32 *w = numbers_in_lines((size_t)(taps * taps * does->channels * does->filters));
+  if (!w) return -1;
+  winograd_filter(does, filter->panels, w);
+  const f32 *added = filter->added;
+  failed = convolve_whole(does, x, w, filter->bias, !added && filter->positive, y, host);
+  free_lines(w);
+  for (i64 i = 0; i < count && added && !failed; i++) {
+    y[i] += added[i];
+    if (filter->positive && y[i] < 0) y[i] = 0;
+  }
   return failed;
 }
 

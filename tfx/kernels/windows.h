@@ -36,6 +36,17 @@ int input_gradient(const Convolution *does, const float *dy, const float *w, flo
 int filter_gradient(const Convolution *does, const float *x, const float *dy, float *dw,
                     const Host *host);
 
+/* A filter that never changes, at the points of winograd.c already: at each in panels of so many columns as a
+   tile has, with the zeros in front that sums begin with. ``added`` is an image like the result, or NULL. */
+typedef struct {
+  const float *panels, *bias, *added;
+  int positive;
+} FilterAtPoints;
+
+int can_be_at_points(const Convolution *does);
+int convolve_at_points(const Convolution *does, const float *x, const FilterAtPoints *filter,
+                       float *y, const Host *host);
+
 /* The same where each channel has a filter of its own, ``w[kernel height, kernel width, channels, 1]``. */
 int depthwise(const Convolution *does, const float *x, const float *w, float *y,
               const Host *host);

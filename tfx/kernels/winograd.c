@@ -133,7 +133,11 @@ INLINED void from_points(const f32 *from, i64 plane, int count, int weighted, Ve
 #define BLOCK_BYTES (1 << 19)
 #define LEAST_TILES 48
 #endif
-enum { MOST_TILES = 192, GAP = CACHE_LINE / sizeof(f32), MOST_SHARES = 64, FEW_BLOCKS = 8 };
+/* The bytes of a block that all threads read: of a cache that they share. */
+#ifndef SHARED_BYTES
+#define SHARED_BYTES (1 << 22)
+#endif
+enum { MOST_TILES = 192, GAP = CACHE_LINE / sizeof(f32), MOST_SHARES = 64, FEW_BLOCKS = 8, SHARES_OF_BLOCK = 16 };
 
 typedef struct {
   const Convolution *does;
@@ -211,7 +215,7 @@ static void read_images(const Tiling *tiling, const f32 *x, i64 first, i64 last,
 
 typedef struct {
   Tiling tiling;
-  const f32 *x, *w, *bias;
+  const f32 *x, *w, *bias, *added;
   f32 *panels, *y; /* at each point panels of the filter, see ``packed_tile`` */
   int turned, positive;
   i64 shares;
@@ -278,36 +282,44 @@ INLINED int write_results(const TiledConvolution *is, i64 first, i64 last, const
       UNROLLED for (int i = 0; i < side; i++) UNROLLED for (int j = 0; j < side; j++) {
         if (i >= rows || j >= columns) continue;
         Vector made = square[i * POINTS + j] + bias;
+        f32 *to = y + (i * does->counts[1] + j) * filters + f;
         not_finite |= (Mask)(made - made != 0);
+        if (is->added) made = made + *(const Loose *)(is->added + (to - is->y));
         if (is->positive) made = (Vector)((Mask)made & ~(Mask)(made < 0));
-        *(Loose *)(y + (i * does->counts[1] + j) * filters + f) = made;
+        *(Loose *)to = made;
       }
     }
   }
   return any_of(not_finite);
 }
 
-static void multiply_block(const TiledConvolution *is, i64 count, const f32 *seen,
-                           i64 seen_plane, f32 *to, i64 plane) {
+/* The products of some tiles at a point. */
+static void multiply_point(const TiledConvolution *is, i64 point, i64 count, const f32 *seen,
+                           f32 *to) {
   const Tiling *tiling = &is->tiling;
   const Tiles *tiles = tiling->tiles;
   const i64 channels = tiling->does->channels, filters = tiling->does->filters, begin = 0;
-  const f32 *panel = is->panels;
-  for (int point = 0; point < PLANES; point++, seen += seen_plane, to += plane)
-    for (i64 column = 0; column < filters; column += tiles->columns) {
-      const int columns = (int)smaller(tiles->columns, filters - column);
-      for (i64 tile = 0, rows; tile < count; tile += rows) {
-        rows = rows_at_once(tiles, count - tile);
-        const f32 *from[MAX_ROWS];
-        f32 *sums[MAX_ROWS];
-        for (i64 i = 0; i < rows; i++) {
-          from[i] = seen + (tile + i) * channels;
-          sums[i] = to + (tile + i) * filters + column;
-        }
-        packed_tile(tiles, rows, from, &begin, 1, channels, panel, sums, columns, 0);
+  const f32 *panel = is->panels + point * tiling->panels * panel_numbers(tiling);
+  for (i64 column = 0; column < filters; column += tiles->columns) {
+    const int columns = (int)smaller(tiles->columns, filters - column);
+    for (i64 tile = 0, rows; tile < count; tile += rows) {
+      rows = rows_at_once(tiles, count - tile);
+      const f32 *from[MAX_ROWS];
+      f32 *sums[MAX_ROWS];
+      for (i64 i = 0; i < rows; i++) {
+        from[i] = seen + (tile + i) * channels;
+        sums[i] = to + (tile + i) * filters + column;
       }
-      panel += panel_numbers(tiling);
+      packed_tile(tiles, rows, from, &begin, 1, channels, panel, sums, columns, 0);
     }
+    panel += panel_numbers(tiling);
+  }
+}
+
+static void write_tiles(TiledConvolution *is, i64 first, i64 last, const f32 *from, i64 plane) {
+  const int not_finite = is->tiling.side == 4 ? write_results(is, first, last, from, plane, 4)
+                                              : write_results(is, first, last, from, plane, 2);
+  if (not_finite) is->not_finite = 1;
 }
 
 static void convolve_share(void *data, size_t index) {
@@ -327,12 +339,81 @@ static void convolve_share(void *data, size_t index) {
        block < tiling->blocks * (share + 1) / is->shares; block++) {
     const i64 first = block_at(tiling, block), last = block_at(tiling, block + 1);
     read_images(tiling, is->x, first, last, zeros, seen, seen_plane);
-    multiply_block(is, last - first, seen, seen_plane, made, plane);
-    const int not_finite = tiling->side == 4 ? write_results(is, first, last, made, plane, 4)
-                                             : write_results(is, first, last, made, plane, 2);
-    if (not_finite) is->not_finite = 1;
+    for (i64 point = 0; point < PLANES; point++)
+      multiply_point(is, point, last - first, seen + point * seen_plane, made + point * plane);
+    write_tiles(is, first, last, made, plane);
   }
   free_lines(seen);
+}
+
+/* Fewer numbers of tiles than of filters are one block, of which threads take points: so each reads a part of
+   the filters alone. */
+static int is_shared(const Tiling *tiling) {
+  const i64 channels = tiling->does->channels, filters = tiling->does->filters;
+  const i64 numbers = (channels + filters) * tiling->count;
+  return numbers < channels * filters && PLANES * numbers <= SHARED_BYTES / (i64)sizeof(f32);
+}
+
+typedef struct {
+  TiledConvolution *of;
+  f32 *seen, *made, *zeros;
+  i64 shares;
+} SharedBlock;
+
+static void read_tiles_of_share(void *data, size_t index) {
+  const SharedBlock *does = data;
+  const Tiling *tiling = &does->of->tiling;
+  const i64 channels = tiling->does->channels;
+  const i64 first = tiling->count * (i64)index / does->shares;
+  read_images(tiling, does->of->x, first, tiling->count * ((i64)index + 1) / does->shares,
+              does->zeros, does->seen + first * channels, plane_of(tiling, channels));
+}
+
+static void multiply_shared_point(void *data, size_t index) {
+  const SharedBlock *does = data;
+  const Tiling *tiling = &does->of->tiling;
+  multiply_point(does->of, (i64)index, tiling->count,
+                 does->seen + (i64)index * plane_of(tiling, tiling->does->channels),
+                 does->made + (i64)index * plane_of(tiling, tiling->does->filters));
+}
+
+static void write_tiles_of_share(void *data, size_t index) {
+  const SharedBlock *does = data;
+  const Tiling *tiling = &does->of->tiling;
+  const i64 filters = tiling->does->filters, first = tiling->count * (i64)index / does->shares;
+  write_tiles(does->of, first, tiling->count * ((i64)index + 1) / does->shares,
+              does->made + first * filters, plane_of(tiling, filters));
+}
+
+static int convolve_shared_block(TiledConvolution *is, const Host *host) {
+  Tiling *tiling = &is->tiling;
+  const i64 channels = tiling->does->channels;
+  tiling->at_once = tiling->count, tiling->blocks = 1;
+  const i64 seen = PLANES * plane_of(tiling, channels);
+  const i64 made = PLANES * plane_of(tiling, tiling->does->filters);
+  SharedBlock does = {.of = is, .shares = smaller(tiling->count, SHARES_OF_BLOCK)};
+  does.seen = numbers_in_lines((size_t)(seen + made + channels));
+  if (!does.seen) return -1;
+  does.made = does.seen + seen, does.zeros = does.made + made;
+  memset(does.zeros, 0, (size_t)channels * sizeof(f32));
+  int failed =
+      host->in_parallel(host->context, read_tiles_of_share, (size_t)does.shares, &does);
+  if (!failed) failed = host->in_parallel(host->context, multiply_shared_point, PLANES, &does);
+  if (!failed)
+    failed =
+        host->in_parallel(host->context, write_tiles_of_share, (size_t)does.shares, &does);
+  free_lines(does.seen);
+  return failed;
+}
+
+/* The filter is at the points. */
+static int run_tiling(TiledConvolution *is, const Host *host) {
+  is->shares = smaller(is->tiling.blocks, MOST_SHARES);
+  const int failed =
+      is_shared(&is->tiling)
+          ? convolve_shared_block(is, host)
+          : host->in_parallel(host->context, convolve_share, (size_t)is->shares, is);
+  return failed ? failed : is->failed ? -1 : is->not_finite ? NOT_FINITE : 0;
 }
 
 static int convolve_tiles(TiledConvolution *is, const Host *host) {
@@ -346,12 +427,10 @@ static int convolve_tiles(TiledConvolution *is, const Host *host) {
     memset(is->panels + i * numbers, 0,
            (size_t)(whole ? tiling->tiles->columns : numbers) * sizeof(f32));
   const i64 groups = tiling->does->channels / VECTOR_LENGTH;
-  is->shares = smaller(tiling->blocks, MOST_SHARES);
   int failed = host->in_parallel(host->context, pack_part, (size_t)groups, is);
-  if (!failed)
-    failed = host->in_parallel(host->context, convolve_share, (size_t)is->shares, is);
+  if (!failed) failed = run_tiling(is, host);
   free_lines(is->panels);
-  return failed ? failed : is->failed ? -1 : is->not_finite ? NOT_FINITE : 0;
+  return failed;
 }
 
 int winograd_convolve(const Convolution *does, const f32 *x, const f32 *w, const f32 *bias,
@@ -359,6 +438,47 @@ int winograd_convolve(const Convolution *does, const f32 *x, const f32 *w, const
   TiledConvolution is = {.x = x, .w = w, .bias = bias, .y = y, .positive = positive};
   is.tiling = tiling_of(does, BLOCK_BYTES, FEW_BLOCKS);
   return convolve_tiles(&is, host);
+}
+
+int winograd_at_points(const Convolution *does, const f32 *x, const FilterAtPoints *filter,
+                       f32 *y, const Host *host) {
+  TiledConvolution is = {.x = x, .bias = filter->bias, .added = filter->added, .y = y};
+  is.panels = (f32 *)filter->panels; /* which are only read */
+  is.positive = filter->positive;
+  is.tiling = tiling_of(does, BLOCK_BYTES, FEW_BLOCKS);
+  return run_tiling(&is, host);
+}
+
+/* The coefficients of a polynomial whose weighted values at the points are known, ``step`` numbers from one
+   another. */
+static void coefficients_of_values(const f64 *values, i64 step, i64 taps, f64 *to) {
+  f64 x[POINTS];
+  for (i64 i = 0; i < POINTS; i++) x[i] = values[i * step] / (f64)WEIGHTS[i];
+  const f64 near = (f64)NEAR, far = (f64)FAR, odd = (x[1] - x[2]) / (2 * near);
+  to[0] = x[0], to[step] = odd, to[(taps - 1) * step] = x[5];
+  if (taps == 3) return;
+  const f64 cubic = ((x[3] - x[4]) / (2 * far) - odd) / (far * far - near * near);
+  to[step] = odd - near * near * cubic, to[3 * step] = cubic;
+  to[2 * step] = ((x[1] + x[2]) / 2 - x[0]) / (near * near) - near * near * x[5];
+}
+
+void winograd_filter(const Convolution *does, const f32 *panels, f32 *w) {
+  const Tiling tiling = tiling_of(does, BLOCK_BYTES, FEW_BLOCKS);
+  const i64 taps = tiling.taps, width = tiling.tiles->columns, panel = panel_numbers(&tiling);
+  for (i64 c = 0; c < does->channels; c++)
+    for (i64 f = 0; f < does->filters; f++) {
+      f64 square[PLANES];
+      const f32 *from = panels + f / width * panel + (1 + c) * width + f % width;
+      for (i64 i = 0; i < PLANES; i++) square[i] = (f64)from[i * tiling.panels * panel];
+      for (i64 i = 0; i < POINTS; i++)
+        coefficients_of_values(square + i * POINTS, 1, taps, square + i * POINTS);
+      for (i64 j = 0; j < taps; j++)
+        coefficients_of_values(square + j, POINTS, taps, square + j);
+      for (i64 i = 0; i < taps; i++)
+        for (i64 j = 0; j < taps; j++)
+          w[((i * taps + j) * does->channels + c) * does->filters + f] =
+              (f32)square[i * POINTS + j];
+    }
 }
 
 int winograd_input_gradient(const Convolution *turned, const f32 *dy, const f32 *w, f32 *dx,
@@ -369,11 +489,6 @@ int winograd_input_gradient(const Convolution *turned, const f32 *dy, const f32 
 }
 
 /* --- gradients of filters ---------------------------------------------------------------------- */
-
-/* The bytes of a block that all threads read: of a cache that they share. */
-#ifndef SHARED_BYTES
-#define SHARED_BYTES (1 << 22)
-#endif
 
 typedef struct {
   Tiling tiling;
@@ -513,14 +628,20 @@ int winograd_filter_gradient(const Convolution *does, const f32 *x, const f32 *d
 /* The values of more take more memory than what else a network needs for them. */
 enum { MOST_CHANNELS = 1 << 10, MOST_WEIGHTS = 1 << 17 };
 
-int winograd_pays(const Convolution *does) {
+int fits_points(const Convolution *does) {
   const Window *window = &does->window;
-  const i64 taps = window->taps[0], c = does->channels, f = does->filters;
+  const i64 taps = window->taps[0];
   for (int axis = 0; axis < 2; axis++)
     if (window->taps[axis] != taps || window->strides[axis] != 1 ||
         window->dilations[axis] != 1)
       return 0;
-  if ((taps != 3 && taps != 5) || c % VECTOR_LENGTH || f % VECTOR_LENGTH) return 0;
+  return (taps == 3 || taps == 5) && does->channels % VECTOR_LENGTH == 0 &&
+         does->filters % VECTOR_LENGTH == 0;
+}
+
+int winograd_pays(const Convolution *does) {
+  const i64 taps = does->window.taps[0], c = does->channels, f = does->filters;
+  if (!fits_points(does)) return 0;
   if (smaller(c, f) < LEAST_CHANNELS || larger(c, f) > MOST_CHANNELS || c * f > MOST_WEIGHTS)
     return 0;
   const Tiling tiling = tiling_of(does, BLOCK_BYTES, FEW_BLOCKS);

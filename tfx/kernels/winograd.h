@@ -15,6 +15,12 @@ enum { NOT_FINITE = -2 };
 
 int winograd_convolve(const Convolution *does, const float *x, const float *w,
                       const float *bias, int positive, float *y, const Host *host);
+/* Whether a convolution can be computed at points; with a filter that is there already; and the filter
+   that panels at points were made of. */
+int fits_points(const Convolution *does);
+int winograd_at_points(const Convolution *does, const float *x, const FilterAtPoints *filter,
+                       float *y, const Host *host);
+void winograd_filter(const Convolution *does, const float *panels, float *w);
 /* ``turned`` is the convolution of ``dy`` whose results are ``dx``, and whose filter is ``w`` turned around. */
 int winograd_input_gradient(const Convolution *turned, const float *dy, const float *w,
                             float *dx, const Host *host);

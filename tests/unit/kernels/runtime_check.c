@@ -326,6 +326,20 @@ static size_t make_call(const CustomOperator *does, Info *info, Value *values, i
                          ((n[axis] - 1) * n[4 + axis] + 1);
     places[1 + axis] = room < 0 ? 0 : room / n[2 + axis] + 1;
   }
+  if (strcmp(kind, "ChannelsLastConvAtPoints") == 0) {
+    const int64_t eight = 8 * (1 + below(3)), width = product_panel_width();
+    const int64_t filters = below(9) ? eight : f, channels = below(9) ? 8 : c;
+    const int64_t panels[] = {below(30) ? 36 : 35, (filters + width - 1) / width, 1 + channels, width};
+    const int64_t seen[] = {image[0], image[1], image[2], channels};
+    for (int axis = 0; axis < 2 && below(9); axis++) {
+      int64_t *of = info->attributes[0].numbers + axis;
+      of[0] = 3, of[2] = of[4] = of[6] = of[8] = 1;
+    }
+    const int64_t same[] = {image[0], image[1], image[2], filters};
+    some_value(&values[0], 1, 4, seen), some_value(&values[1], 1, 4, panels);
+    some_value(&values[2], 1, 1, &filters), some_value(&values[3], 1, 4, same);
+    return 3 + (int)below(2);
+  }
   const int is_depthwise = strstr(kind, "Depthwise") != NULL;
   const int is_pool = strstr(kind, "Pool") != NULL;
   if (is_depthwise || is_pool) places[3] = c;

@@ -9,6 +9,7 @@
 #define PIECE_BYTES 200
 #define LEAST_PLACES 5
 #define LEAST_PIECES 2
+#define PANEL_BYTES 900
 /* Sums of few products at a time, also in the middle of a run and of a line. */
 #define IN_A_ROW 7
 /* Blocks of few tiles, wherever tiles are possible. */
@@ -96,6 +97,28 @@ static void convolve_slowly(const Convolution *does, const Expected *all, const 
   for (tap[0] = 0; tap[0] < (does)->window.taps[0]; tap[0]++)                                  \
     for (tap[1] = 0; tap[1] < (does)->window.taps[1]; tap[1]++)
 
+/* The same with a filter that is at the points already, and an image that is added. */
+static int check_at_points(const Convolution *does, const Expected *all, const f32 *bias,
+                           i64 of_y) {
+  TiledConvolution packs = {.tiling = tiling_of(does, BLOCK_BYTES, FEW_BLOCKS), .w = all->w};
+  const i64 count = PLANES * packs.tiling.panels * panel_numbers(&packs.tiling);
+  f32 *panels = space(count * (i64)sizeof *panels), *added = numbers(of_y), *y = nothing(of_y);
+  f64 *expected = space(of_y * (i64)sizeof *expected);
+  memset(panels, 0, (size_t)count * sizeof *panels);
+  packs.panels = panels;
+  for (i64 i = 0; i < does->channels / VECTOR_LENGTH; i++) pack_part(&packs, (size_t)i);
+  const int adds = below(2), positive = below(2);
+  for (i64 i = 0; i < of_y; i++) {
+    expected[i] = all->y[i] + (f64)bias[i % does->filters] + (adds ? (f64)added[i] : 0);
+    if (positive && expected[i] < 0) expected[i] = 0;
+  }
+  const FilterAtPoints filter = {panels, bias, adds ? added : NULL, positive};
+  const int wrong = convolve_at_points(does, all->x, &filter, y, &plain) ||
+                    differ("y at points", y, expected, of_y);
+  free(panels), free(added), free(y), free(expected);
+  return wrong;
+}
+
 static int check_convolution(const Convolution *does) {
   i64 of_x = does->batch * image_numbers(does);
   i64 of_y = does->batch * place_numbers(does);
@@ -113,6 +136,7 @@ static int check_convolution(const Convolution *does) {
   /* Mostly with a bias, and sometimes without what is below 0. */
   f32 *bias = numbers(does->filters);
   const int biased = below(4) != 0, positive = below(2);
+  if (can_be_at_points(does) && check_at_points(does, &all, bias, of_y)) return 1;
   for (i64 i = 0; i < of_y; i++) {
     if (biased) all.y[i] += (f64)bias[i % does->filters];
     if (positive && all.y[i] < 0) all.y[i] = 0;

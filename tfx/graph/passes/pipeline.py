@@ -25,6 +25,7 @@ from tfx.graph.passes.half_precision import use_half_precision
 from tfx.graph.passes.kernel_operators.attention import use_attention_kernels
 from tfx.graph.passes.kernel_operators.channels_last import use_channels_last_kernels
 from tfx.graph.passes.kernel_operators.convolution_ends import end_convolutions
+from tfx.graph.passes.kernel_operators.convolutions_at_points import use_convolutions_at_points
 from tfx.graph.passes.kernel_operators.distinct import use_distinct_kernels
 from tfx.graph.passes.kernel_operators.integer_products import use_integer_kernels
 from tfx.graph.passes.kernel_operators.lstm import use_lstm_kernels
@@ -242,6 +243,13 @@ PREPARE = Pipeline(
         Pass(
             "attention kernels",
             lambda g, o: _cleaned(use_attention_kernels(g), g) if o.own_kernels else g,
+            requires=frozenset({Claim.KERNELS}),
+        ),
+        Pass(
+            "convolutions at points",
+            lambda g, o: (
+                _cleaned(use_convolutions_at_points(g, o.known), g) if o.own_kernels else g
+            ),
             requires=frozenset({Claim.KERNELS}),
         ),
         Pass(
