@@ -22,7 +22,7 @@ from tfx.core.errors import (
     OperatorNotAllowedInGraphError,
     OutOfRangeError,
 )
-from tfx.core.specs import TensorSpec, TypeSpec
+from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
 from tfx.data.leaves import Array, array_of, tensor_of
 from tfx.data.nodes import (
@@ -39,7 +39,15 @@ from tfx.data.nodes import (
     wrapped,
 )
 from tfx.data.position_variable import PositionVariable
-from tfx.data.structure import DatasetSpec, NoneTensorSpec, Structure, flatten, is_whole, map_whole
+from tfx.data.structure import (
+    DatasetSpec,
+    NoneTensorSpec,
+    SpecOfElements,
+    Structure,
+    flatten,
+    is_whole,
+    map_whole,
+)
 from tfx.framework.composite.optional import Optional
 from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.context import current, using
@@ -121,7 +129,7 @@ class Live:
             self._stage.restore(state)
 
 
-class IteratorSpec(TypeSpec):
+class IteratorSpec(SpecOfElements):
     """The spec of an iterator that is an argument of a function.
 
     Args:
@@ -133,20 +141,7 @@ class IteratorSpec(TypeSpec):
         TensorSpec(shape=(), dtype=tf.int64, name=None)
     """
 
-    __slots__ = ("_element_spec",)
-
-    def __init__(self, element_spec: Any) -> None:
-        self._element_spec = element_spec
-
-    @classmethod
-    def from_value(cls, value: Any) -> IteratorSpec:
-        """The spec of an iterator."""
-        return cls(value.element_spec)
-
-    @property
-    def element_spec(self) -> Any:
-        """The spec of the elements."""
-        return self._element_spec
+    __slots__ = ()
 
     def _tfx_argument(self) -> Iterator:
         """What an input signature has in the place of an iterator."""

@@ -11,7 +11,7 @@ Must not know where elements come from.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -65,7 +65,30 @@ class NoneTensorSpec(TypeSpec):
         return "NoneTensorSpec()"
 
 
-class DatasetSpec(TypeSpec):
+class SpecOfElements(TypeSpec):
+    """The spec of what has elements of one spec.
+
+    Args:
+        element_spec: The spec of its elements.
+    """
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        self._element_spec = element_spec
+
+    @classmethod
+    def from_value(cls, value: Any) -> Self:
+        """The spec of a value, which has an ``element_spec``."""
+        return cls(value.element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the elements."""
+        return self._element_spec
+
+
+class DatasetSpec(SpecOfElements):
     """The spec of a dataset that is a component of an element, or an argument of a function.
 
     Args:
@@ -78,21 +101,11 @@ class DatasetSpec(TypeSpec):
         TensorSpec(shape=(), dtype=tf.int64, name=None)
     """
 
-    __slots__ = ("_element_spec",)
+    __slots__ = ()
     _tfx_argument: Callable[[DatasetSpec], Any]
 
     def __init__(self, element_spec: Any, dataset_shape: Any = ()) -> None:
-        self._element_spec = element_spec
-
-    @classmethod
-    def from_value(cls, value: Any) -> DatasetSpec:
-        """The spec of a dataset."""
-        return cls(value.element_spec)
-
-    @property
-    def element_spec(self) -> Any:
-        """The spec of the elements."""
-        return self._element_spec
+        super().__init__(element_spec)
 
     @property
     def shape(self) -> TensorShape:

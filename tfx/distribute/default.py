@@ -128,7 +128,7 @@ class ValueContext:
 
     def __str__(self) -> str:
         return (
-            f"tf.distribute.ValueContext(replica id {self._replica_id}, "
+            f"tf.distribute.experimental.ValueContext(replica id {self._replica_id}, "
             f"total replicas in sync: {self._count})"
         )
 
