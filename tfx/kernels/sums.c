@@ -176,8 +176,14 @@ static i64 row_at(const AddedRows *does, i64 at, i64 rows) {
     const i64 rows = all->rows, columns = all->columns;                                        \
     const T *restrict x = (const T *)does.x + block * does.x_block_step + first;               \
     T *restrict to = (T *)all->to + block * rows * columns + first;                            \
-    const i64 one_by_one = n == 1 || does.number_step ? n : 0;                                 \
+    const i64 one_by_one = does.number_step ? n : 0;                                           \
     i64 at = block * does.block_step + first * does.number_step;                               \
+    for (i64 i = 0; n == 1 && i < does.count; i++) {                                           \
+      T *place = to + row_at(&does, at + i * does.step, rows) * columns;                       \
+      const T old = *place, new = x[i * does.x_step];                                          \
+      *place = CHANGED;                                                                        \
+    }                                                                                          \
+    if (n == 1) return;                                                                        \
     for (i64 i = 0; i < does.count; i++, at += does.step, x += does.x_step) {                  \
       for (i64 k = 0; k < one_by_one; k++) {                                                   \
         T *place = to + row_at(&does, at + k, rows) * columns + k;                             \

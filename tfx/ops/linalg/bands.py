@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,27 @@ class Band:
 
     def __init__(self, rows: int, columns: int, low: int, high: int, align: str) -> None:
         self.length = max(0, min(rows + min(high, 0), columns - max(low, 0)))
+        self._sizes = rows, columns
+        self._align = align
+        number = np.arange(columns)[None, :] - np.arange(rows)[:, None]
+        self._inside = (number >= low) & (number <= high)
+        self._range = low, high
+        self.inside = embed(self._inside)
+
+    @cached_property
+    def _index(self) -> Any:
+        high = self._range[1]
+        rows, columns = self._sizes
         i, j = np.arange(rows)[:, None], np.arange(columns)[None, :]
         number = j - i
-        inside = (number >= low) & (number <= high)
-        along = np.where(number >= 0, i, j) + _shifts(number, rows, columns, self.length, align)
-        self._index = np.where(inside, (high - number) * self.length + along, 0)
-        self._inside = inside
-        self._range = low, high
-        self.inside, self.index = embed(inside), embed(self._index)
+        along = np.where(number >= 0, i, j)
+        along = along + _shifts(number, rows, columns, self.length, self._align)
+        return np.where(self._inside, (high - number) * self.length + along, 0)
+
+    @cached_property
+    def index(self) -> Tensor:
+        """See the class."""
+        return embed(self._index)
 
     def stored(self) -> Tensor:
         """The shape ``[diagonals, length]``."""
