@@ -16,7 +16,23 @@ __getattr__, __dir__ = lazy_namespace(
             assert_global_step create_global_step get_global_step get_or_create_global_step
             global_step
         """,
+        "tfx.compat.v1.training.monitored_session": """
+            MonitoredSession MonitoredTrainingSession SingularMonitoredSession
+        """,
         "tfx.compat.v1.training.optimizers": "Optimizer",
+        "tfx.compat.v1.training.scaffold": "ChiefSessionCreator Scaffold SessionCreator",
+        "tfx.compat.v1.training.session_hooks": """
+            NanLossDuringTrainingError SessionRunArgs SessionRunContext SessionRunHook
+            SessionRunValues
+        """,
+        "tfx.compat.v1.training.step_hooks": """
+            CheckpointSaverHook CheckpointSaverListener StepCounterHook StopAtStepHook
+            SummarySaverHook
+        """,
+        "tfx.compat.v1.training.step_timer": "SecondOrStepTimer",
+        "tfx.compat.v1.training.value_hooks": """
+            FeedFnHook FinalOpsHook LoggingTensorHook NanTensorHook
+        """,
         "tfx.compat.v1.training.saver": "Saver",
         "tfx.train.reader": "NewCheckpointReader=load_checkpoint",
         "tfx.compat.v1.files.event_files": "summary_iterator",
