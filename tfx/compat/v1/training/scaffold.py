@@ -168,8 +168,8 @@ class Scaffold:
         if len(elements) > 1:
             raise RuntimeError(
                 f"More than one item in the collection {collection_key!r}: please indicate which "
-                f"one to use by passing it to the tf.Scaffold constructor as: "
-                f"tf.Scaffold({arg_name}=item to use)"
+                f"one to use by passing it to the Scaffold constructor as: "
+                f"tf.compat.v1.train.Scaffold({arg_name}=item to use)"
             )
         if elements:
             return elements[0]

@@ -37,7 +37,17 @@ def _needed_step(hook: SessionRunHook) -> Any:
     return step
 
 
-class StopAtStepHook(SessionRunHook):
+class _ReadsStep(SessionRunHook):
+    """A hook that asks every run for the global step."""
+
+    _step: Any
+
+    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
+        """Ask for the step."""
+        return SessionRunArgs(self._step)
+
+
+class StopAtStepHook(_ReadsStep):
     """Requests a stop after so many steps, or at a step.
 
     Args:
@@ -78,10 +88,6 @@ class StopAtStepHook(SessionRunHook):
             assert self._num_steps is not None
             self._last_step = int(session.run(self._step)) + self._num_steps
 
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs:
-        """Ask for the step."""
-        return SessionRunArgs(self._step)
-
     def after_run(self, run_context: SessionRunContext, run_values: SessionRunValues) -> None:
         """Request a stop at the last step."""
         assert self._last_step is not None
@@ -92,14 +98,10 @@ class StopAtStepHook(SessionRunHook):
             run_context.request_stop()
 
 
-class _Recurring(SessionRunHook):
+class _Recurring(_ReadsStep):
     """A hook that does something every so many steps, which it counts with a timer."""
 
     _timer: SecondOrStepTimer
-    _step: Any
-
-    def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
-        return SessionRunArgs(self._step)
 
     def due_step(self, run_context: SessionRunContext, run_values: SessionRunValues) -> int | None:
         """The step after a run if the timer says that it is time, else None."""
