@@ -1001,7 +1001,7 @@ static int prepare_box(const Program *program, const Box *box, const Tensor *inp
                        size_t size) {
   const Tensor *tensors[MAX_STREAMS];
   Stream *streams = prepared->streams;
-  i64 sizes[MAX_RANK];
+  i64 sizes[MAX_RANK] = {0};
   size_t spreads = 0;
   prepared->spreads = NULL;
   prepared->work.box = box;
