@@ -19,7 +19,8 @@ from tfx.core.dtypes import DType
 from tfx.core.errors import CancelledError, OutOfRangeError
 from tfx.core.shapes import TensorShape
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.tensor import Tensor
+from tfx.framework.operation import Operation
+from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.common.python_ops import by_python
 
 Element: TypeAlias = "list[np.ndarray[Any, Any]]"
@@ -70,26 +71,31 @@ class QueueBase:
         """The name in messages."""
         return self._name
 
-    def enqueue(self, vals: Any, name: str | None = None) -> None:
+    def enqueue(self, vals: Any, name: str | None = None) -> Operation | None:
         """Add an element, once there is room.
 
         Args:
             vals: A value for each component: one, a list, or a dict by the names.
             name: Accepted for compatibility.
 
+        Returns:
+            The operation in a graph, None where the element was added at once.
+
         Raises:
             CancelledError: the queue is closed.
             ValueError: another number of components, or shapes that do not fit.
         """
-        self._run("enqueue", self._components(vals, many=False), lambda parts: self._add([parts]))
+        return self._run(
+            "enqueue", self._components(vals, many=False), lambda parts: self._add([parts])
+        )
 
-    def enqueue_many(self, vals: Any, name: str | None = None) -> None:
+    def enqueue_many(self, vals: Any, name: str | None = None) -> Operation | None:
         """Add the slices along the first axes, one after the other; see ``enqueue``."""
 
         def add(parts: Element) -> None:
             self._add([list(rows) for rows in zip(*parts, strict=True)])
 
-        self._run("enqueue_many", self._components(vals, many=True), add)
+        return self._run("enqueue_many", self._components(vals, many=True), add)
 
     def dequeue(self, name: str | None = None) -> Any:
         """Take an element, once there is one.
@@ -115,12 +121,17 @@ class QueueBase:
         """The same, but of a closed queue what is left, if that is at least one element."""
         return self._joined("dequeue_up_to", n, least=1)
 
-    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> None:
+    def close(
+        self, cancel_pending_enqueues: bool = False, name: str | None = None
+    ) -> Operation | None:
         """Take no more elements; those that are there can still be taken.
 
         Args:
             cancel_pending_enqueues: End the calls that wait for room with a ``CancelledError``.
             name: Accepted for compatibility.
+
+        Returns:
+            The operation in a graph, None where it was closed at once.
         """
 
         def close(_: Element) -> None:
@@ -128,7 +139,7 @@ class QueueBase:
                 self._closed = True
                 self._changed.notify_all()
 
-        self._run("close", [], close)
+        return self._run("close", [], close)
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Whether it is closed: a scalar of bools."""
@@ -224,12 +235,15 @@ class QueueBase:
 
     # Steps of a plan
 
-    def _run(self, kind: str, given: list[Tensor], act: Callable[[Element], None]) -> None:
+    def _run(
+        self, kind: str, given: list[Tensor], act: Callable[[Element], None]
+    ) -> Operation | None:
         def run(*arrays: Any) -> list[Any]:
             act(list(arrays))
             return [np.array(True)]
 
-        by_python(f"queue.{kind}", run, given, [(dtypes.bool, ())], effect=True)
+        (done,) = by_python(f"queue.{kind}", run, given, [(dtypes.bool, ())], effect=True)
+        return done.op if isinstance(done, SymbolicTensor) else None
 
     def _taken(
         self, kind: str, shapes: Sequence[Any], take: Callable[..., Element], *given: Tensor

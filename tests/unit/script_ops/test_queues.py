@@ -104,3 +104,32 @@ def test_threads_wait_for_each_other() -> None:
             found.append(int(queue.dequeue()))
     coordinator.join([thread])
     assert found == list(range(20))
+
+
+def test_operations_of_a_graph_can_be_run() -> None:
+    v1 = tf.compat.v1
+    with v1.Graph().as_default():
+        queue = v1.FIFOQueue(3, [tf.float32], [[]])
+        one, two = queue.enqueue(1.5), queue.enqueue_many([[2.0, 3.0]])
+        taken, count, closed = queue.dequeue(), queue.size(), queue.close()
+        assert all(isinstance(op, tf.Operation) for op in (one, two, closed))
+        with v1.Session() as session:
+            assert session.run(one) is None
+            session.run([two])
+            assert session.run(count) == 3
+            session.run(closed)
+            assert [session.run(taken) for _ in range(3)] == [1.5, 2.0, 3.0]
+            with pytest.raises(tf.errors.OutOfRangeError):
+                session.run(taken)
+
+
+def test_operations_come_first_where_they_are_asked_to() -> None:
+    queue = tf.queue.FIFOQueue(3, [tf.float32])
+    assert queue.enqueue(1.0) is None
+
+    @tf.function
+    def count() -> tf.Tensor:
+        with tf.control_dependencies([queue.enqueue(2.0)]):
+            return queue.size()
+
+    assert count() == 2
