@@ -52,11 +52,6 @@ def _shape(node: Node) -> tuple[RawDim, ...] | None:
     return sizes(node.inputs[0], node.attrs)
 
 
-def _size(node: Node) -> tuple[RawDim, ...] | None:
-    shape = node.inputs[0].shape if node.inputs[0] is not None else None
-    return None if shape is None or None in shape else (product_dim(shape),)
-
-
 def _moved(node: Node) -> tuple[RawDim, ...] | None:
     """By the rule for elements that are all known, which does not look at those that it moves."""
     symbols = len(node.inputs) if node.op == "Concat" else 1
@@ -172,7 +167,6 @@ def _range(node: Node) -> tuple[RawDim, ...] | None:
 
 _RULES: dict[str, Any] = {
     "Shape": _shape,
-    "Size": _size,
     "Cast": _same,
     "Identity": _same,
     "Squeeze": _same,

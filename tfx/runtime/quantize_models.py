@@ -80,8 +80,11 @@ def to_calibrated_int8(model: Any, batches: Sequence[Mapping[str, Any]]) -> Any:
             _Batches(iter(batches)),
             quant_format=QuantFormat.QDQ,
             per_channel=True,
-            activation_type=QuantType.QInt8,
-            weight_type=QuantType.QInt8,
+            activation_type=QuantType.QUInt8,
+            # With signed weights sums overflow in kernels for processors without instructions for 8
+            # bits, and results depend on the machine.
+            weight_type=QuantType.QUInt8,
+            extra_options={"WeightSymmetric": True},
         )
         made = type(model)()
         made.ParseFromString(target.read_bytes())

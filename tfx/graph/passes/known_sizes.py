@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from tfx.core.dim_names import product_dim
 from tfx.core.dims import is_static
 from tfx.core.errors import OpError
 from tfx.graph.control import Loop
@@ -87,11 +88,14 @@ class SizedCopier:
             if node.op == "Range" and self._is_counted(node):
                 continue
             new = self._copied(node, out)
-            results = [self._known(v) for v in new.outputs] if self._folds else new.outputs
+            results = [self._known(v, new) for v in new.outputs] if self._folds else new.outputs
             self.values.update((id(a), b) for a, b in zip(node.outputs, results, strict=True))
 
-    def _known(self, value: Value) -> Value:
-        """The constant that a value is by what is known of shapes, or the value."""
+    def _known(self, value: Value, node: Node) -> Value:
+        """The constant that a result is by what is known of shapes, or the result."""
+        whole = node.inputs[0] if node.op == "Size" else None
+        if whole is not None and whole.shape is not None:
+            value.dims = (product_dim(whole.shape),)
         if value.dims is None or not is_static(value.shape) or not is_static(value.dims):
             return value
         kind = np.int32 if value.dtype == _INTEGERS[0] else np.int64
