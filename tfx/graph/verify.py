@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Set as AbstractSet
 
 from tfx.core.errors import InternalError
 from tfx.graph import ir, schema
@@ -17,7 +18,7 @@ def verify_if_enabled(graph: Graph) -> None:
         verify(graph)
 
 
-def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
+def verify(graph: Graph, outer: AbstractSet[int] = frozenset()) -> None:
     """Check that values are made once and before they are used, by operators that exist.
 
     Raises:
@@ -36,7 +37,7 @@ def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
         if node.name in names:
             raise InternalError(f"Graph {graph.name!r}: two nodes are named {node.name!r}.")
         names.add(node.name)
-        _verify_node(graph, node, frozenset(known))
+        _verify_node(graph, node, known)
         for value in node.outputs:
             if id(value) in known:
                 raise InternalError(f"Graph {graph.name!r}: {value!r} is made twice.")
@@ -46,7 +47,7 @@ def verify(graph: Graph, outer: frozenset[int] = frozenset()) -> None:
             raise InternalError(f"Graph {graph.name!r}: output {value!r} is never made.")
 
 
-def _verify_node(graph: Graph, node: ir.Node, known: frozenset[int]) -> None:
+def _verify_node(graph: Graph, node: ir.Node, known: AbstractSet[int]) -> None:
     if node.op == ir.CALL:
         callee = node.attrs["graph"]
         if len(callee.inputs) != len(node.inputs) or len(callee.outputs) != len(node.outputs):

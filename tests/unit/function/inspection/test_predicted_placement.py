@@ -161,4 +161,4 @@ def test_large_graphs_take_no_longer_than_their_nodes() -> None:
     concrete = tf.function(deep, autograph=False).get_concrete_function(tf.TensorSpec([2]))
     began = time.monotonic()
     assert len(concrete.placement("/GPU:0")) == 4000
-    assert time.monotonic() - began < 6.0  # a quadratic walk takes minutes
+    assert time.monotonic() - began < 3.0
