@@ -236,9 +236,17 @@ def _late(function, *given):
 @pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
 def test_sizes_that_only_a_run_tells(size, method):
     found = _late(lambda x, h, w: tf.image.resize(x, [h, w], method), *size)
-    # Of known sizes a cubic one is a product with matrices of weights.
-    tolerance = 1e-6 if method == "bicubic" else 0
-    np.testing.assert_allclose(found, tf.image.resize(X, size, method), atol=tolerance, rtol=0)
+    np.testing.assert_array_equal(found, tf.image.resize(X, size, method))
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
+def test_what_is_not_finite_stays_where_it_is(method):
+    image = np.zeros((1, 20, 20, 1), np.float32)
+    image[0, 10, 10, 0] = np.inf
+    found = tf.image.resize(image, [30, 30], method).numpy()[0, ..., 0]
+    rows, columns = np.nonzero(~np.isfinite(found))
+    assert rows.size
+    assert 11 <= min(rows.min(), columns.min()) <= max(rows.max(), columns.max()) <= 19
 
 
 @pytest.mark.parametrize("part", [0.1, 0.3, 0.5, 0.77, 1.0])

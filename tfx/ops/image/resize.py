@@ -84,8 +84,7 @@ def resize(
         raise InvalidArgumentError(
             f"'size' must be known now for {method!r} with antialias={antialias}; got {size!r}."
         )
-    plain = _plain(how, antialias) and not _is_quick_by_weights(x, top, how, targets)
-    if targets is None or plain or 0 in targets:
+    if targets is None or _plain(how, antialias) or 0 in targets:
         made = x if how is ResizeMethod.NEAREST_NEIGHBOR else as_floats(x)
         if x.shape[top : top + 2].as_list() == targets:
             return made
@@ -142,24 +141,6 @@ def as_floats(images: Tensor) -> Tensor:
 def _plain(how: ResizeMethod, antialias: bool) -> bool:
     """Return whether ONNX's operator supports a method for all sizes."""
     return how is ResizeMethod.NEAREST_NEIGHBOR or (how in _MODES and not antialias)
-
-
-def _is_quick_by_weights(x: Tensor, top: int, how: ResizeMethod, targets: list[int] | None) -> bool:
-    """Return whether matrices of weights are small, where ONNX Runtime has a slow kernel.
-
-    Its cubic one takes 100 ns for each number, a product of matrices 2 ns.
-    """
-    if how is not ResizeMethod.BICUBIC or targets is None or x.shape.rank is None:
-        return False
-    sides = x.shape.as_list()[top : top + 2]
-    return sides != targets and all(
-        isinstance(side, int) and 0 < side * target <= _MOST_WEIGHTS
-        for side, target in zip(sides, targets, strict=True)
-    )
-
-
-# In the matrix of an axis: it is a part of what is saved.
-_MOST_WEIGHTS = 1 << 16
 
 
 def resized(made: Tensor, top: int, size: Tensor | list[int], mode: dict[str, Any]) -> Tensor:
