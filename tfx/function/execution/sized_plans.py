@@ -97,13 +97,16 @@ class SizedRunner:
         plan = self._plans.get(sizes)
         if plan is None and sizes not in self._plans:
             plan = self._counted(sizes, feeds)
-        if plan is not None:
-            try:
-                return plain(plan.session.run_raw)(feeds, outputs, options)
-            except Exception as e:  # memory may be used up, or the run below says what is wrong
-                _log.info("the plan for the sizes %s failed: %s", sizes, e)
-                self._plans[sizes] = None
-        return self._run(feeds, outputs, options)
+        if plan is None:
+            return self._run(feeds, outputs, options)
+        try:
+            return plain(plan.session.run_raw)(feeds, outputs, options)
+        except Exception as e:
+            # If this fails as well, the plan is not to blame; else memory may be used up.
+            results = self._run(feeds, outputs, options)
+            _log.info("the plan for the sizes %s failed: %s", sizes, e)
+            self._plans[sizes] = None
+            return results
 
     def _counted(self, sizes: Sizes, feeds: dict[str, RawValue]) -> SizedPlan | None:
         """The plan for sizes that have come often enough by now."""
@@ -123,13 +126,13 @@ class SizedRunner:
             v.shape if v in self._frozen else tuple(feeds[name].shape())
             for v, name in zip(self._graph.inputs, self._names, strict=True)
         ]
-        sized = with_known_sizes(self._graph, shapes)
-        if sized is None or not can_capture(sized, "GPU:0", unrolled=True):
-            return None
-        old_and_new = zip(self._graph.inputs, sized.inputs, strict=True)
-        frozen = {new: self._frozen[old] for old, new in old_and_new if old in self._frozen}
         try:
+            sized = with_known_sizes(self._graph, shapes)
+            if sized is None or not can_capture(sized, "GPU:0", unrolled=True):
+                return None
+            old_and_new = zip(self._graph.inputs, sized.inputs, strict=True)
+            frozen = {new: self._frozen[old] for old, new in old_and_new if old in self._frozen}
             return self._make(sized, frozen)
-        except OpError as e:  # such as used up memory
+        except (OpError, RecursionError) as e:  # such as used up memory
             _log.info("there is no plan for the sizes %s: %s", shapes, e)
             return None

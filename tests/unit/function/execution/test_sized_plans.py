@@ -131,7 +131,9 @@ def test_an_error_of_the_call_is_the_one_that_any_size_has() -> None:
         run(good)
     with pytest.raises(Exception, match="out of"):
         run(bad)
+    before = run.plain
     assert run(good) == run.plan.run([from_numpy(good)])[0].numpy()
+    assert run.plain == before  # the plan was not given up for it
 
 
 @pytest.mark.parametrize(
