@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import weakref
 
@@ -11,7 +10,8 @@ import pytest
 from onnx import TensorProto, helper
 from onnxruntime.capi import onnxruntime_pybind11_state as ort
 
-from tfx.runtime import cuda, cuda_graphs, run_hooks, values
+from tests.unit.runtime.pretended_gpu import pretended_gpu
+from tfx.runtime import cuda_graphs, values
 from tfx.runtime import session as sessions
 from tfx.runtime.cuda_graphs import CapturingRunner
 from tfx.runtime.io_binding import BoundRunner
@@ -164,41 +164,11 @@ def test_host_memory_is_not_captured(inference):
 # Sessions on a GPU that is none.
 
 
-class _MovedOneByOne:
-    def __init__(self, sizes, index):
-        self.sizes = sizes
-
-    def run(self, targets, sources, *, within):
-        assert not within  # all of it is the host's memory
-        for target, source, size in zip(targets, sources, self.sizes, strict=True):
-            ctypes.memmove(target, source, size)
-
-
 @pytest.fixture
 def pretended(monkeypatch):
-    """Serve GPU:0 with the CPU provider, through all the code of GPUs."""
-    asked = []
-
-    def providers(device, extra=None):
-        asked.append((device, dict(extra or {})))
-        return ["CPUExecutionProvider"]
-
-    layers = list(run_hooks._layers)
-    monkeypatch.setattr(sessions, "providers_for", providers)
-    monkeypatch.setattr(sessions, "_require_provider", lambda inference, device: None)
-    monkeypatch.setattr(cuda, "ort_device", lambda number: CPU_DEVICE)
-    monkeypatch.setattr(
-        cuda,
-        "allocate",
-        lambda shape, kind, number: ort.OrtValue.ortvalue_from_shape_and_onnx_type(
-            shape, kind, CPU_DEVICE
-        ),
-    )
-    monkeypatch.setattr(cuda, "RepeatedCopies", _MovedOneByOne)
-    monkeypatch.setattr(values, "gpu_in_use", False)
-    yield asked
-    for layer in [x for x in run_hooks._layers if x not in layers]:
-        run_hooks.remove_layer(layer)
+    """What the GPU that the CPU plays was asked for."""
+    with pretended_gpu(monkeypatch) as asked:
+        yield asked
 
 
 def test_a_session_on_a_gpu_is_bound(pretended):

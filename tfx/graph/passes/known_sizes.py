@@ -58,6 +58,18 @@ def better_shape(formal: Value, actual: Value | None) -> RawShape:
     return actual.shape if actual is not None and is_static(actual.shape) else formal.shape
 
 
+def _scalar(node: Node) -> tuple[RawDim, ...] | None:
+    """The number that a node makes of known ones: of elements, or how often to loop."""
+    first = node.inputs[0] if node.inputs else None
+    if node.op == "Size" and first is not None and first.shape is not None:
+        return (product_dim(first.shape),)
+    if node.op != "Max":
+        return None
+    given = [elements(v) for v in node.inputs]
+    numbers = [e[0] for e in given if e is not None and len(e) == 1 and isinstance(e[0], int)]
+    return (max(numbers),) if len(numbers) == len(given) else None
+
+
 class _ChangesError(Exception):
     """A loop carries values of other shapes than it begins with."""
 
@@ -93,9 +105,8 @@ class SizedCopier:
 
     def _known(self, value: Value, node: Node) -> Value:
         """The constant that a result is by what is known of shapes, or the result."""
-        whole = node.inputs[0] if node.op == "Size" else None
-        if whole is not None and whole.shape is not None:
-            value.dims = (product_dim(whole.shape),)
+        if value.dims is None and value.dtype in _INTEGERS:
+            value.dims = _scalar(node)
         if value.dims is None or not is_static(value.shape) or not is_static(value.dims):
             return value
         kind = np.int32 if value.dtype == _INTEGERS[0] else np.int64

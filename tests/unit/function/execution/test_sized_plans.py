@@ -9,13 +9,17 @@ import numpy as np
 import pytest
 
 import tfx as tf
+from tests.unit.runtime.pretended_gpu import pretended_gpu
 from tfx.core.errors import ResourceExhaustedError
 from tfx.function.execution import sized_plans
 from tfx.function.execution.cuda_graph_check import can_capture
 from tfx.function.execution.plan import Plan
 from tfx.function.execution.sized_plans import SizedRunner, has_open_sizes
 from tfx.graph.ir import Graph, Value
+from tfx.runtime import session as sessions
+from tfx.runtime.cuda_graphs import CapturingRunner
 from tfx.runtime.options import RUN_OPTIONS
+from tfx.runtime.run_hooks import plain
 from tfx.runtime.values import RawValue, from_numpy, to_numpy
 
 OPEN = tf.TensorSpec([None, 2])
@@ -169,3 +173,34 @@ def test_loops_of_known_length_may_be_captured() -> None:
 def test_open_sizes() -> None:
     assert has_open_sizes(_graph(_chain, OPEN))
     assert not has_open_sizes(_graph(_chain, tf.TensorSpec([3, 2])))
+
+
+def _recurrent(x: Any) -> Any:
+    found, total = tf.TensorArray(tf.float32, tf.shape(x)[0]), tf.zeros([2])
+    for i in tf.range(tf.shape(x)[0]):
+        total = tf.tanh(total * 0.5 + x[i])
+        found = found.write(i, total)
+    return tf.reduce_mean(found.stack() * 2.0)
+
+
+@pytest.mark.parametrize("function", [_chain, _recurrent])
+def test_plans_of_a_gpu_have_them(function: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = _graph(function, OPEN)
+    expected = to_numpy(Plan(graph, fuse=False).run([from_numpy(_array(5))])[0])
+    with pretended_gpu(monkeypatch):
+        monkeypatch.setattr(sessions, "can_be_captured", lambda inference: True)
+        plan = Plan(graph, "GPU:0")
+        runner = plain(plan.run_raw)
+        assert isinstance(runner, SizedRunner)
+        for _ in range(8):
+            found = to_numpy(plan.run([from_numpy(_array(5))])[0])
+            np.testing.assert_allclose(found, expected, rtol=1e-5)
+        (sized,) = runner._plans.values()
+        assert sized is not None
+        captured = plain(sized.session.run_raw)
+        assert isinstance(captured, CapturingRunner)
+        assert captured.captured() == 1
+
+
+def test_plans_of_a_cpu_have_none() -> None:
+    assert not isinstance(plain(Plan(_graph(_chain, OPEN)).run_raw), SizedRunner)
