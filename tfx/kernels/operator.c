@@ -342,6 +342,9 @@ static const CustomOperator fused = OPERATOR(name, create, compute, destroy, NUL
 static const CustomOperator fused_loop =
     OPERATOR(name_of_loop, create_loop, compute_loop, destroy, NULL);
 
+/* Work is divided among no more. */
+enum { MOST_THREADS = 64 };
+
 #include "sum_operators.inc"
 #include "distinct_operators.inc"
 #include "integer_product_operators.inc"

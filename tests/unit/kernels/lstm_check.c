@@ -8,6 +8,8 @@
 /* Batches in several parts, which are run as threads run them even if they are small. */
 #define ROWS_OF_PART 3
 #define FEW_PRODUCTS 20
+#define FEW_ROWS 1
+#define UNITS_BY_ROWS 40
 #define IN_A_ROW 7
 
 #include "tiles.c"
@@ -76,6 +78,72 @@ static void backwards(const Lstm *of, const Expected *found, const f32 *dy, f64 
     }
 }
 
+/* Weights in panels: a bias in front or zeros, zeros behind the last column. */
+static f32 *in_panels(const Lstm *of, const f32 *from, i64 inner, const f32 *bias) {
+  const i64 width = lstm_panel_width(), parts = (of->units + width - 1) / width;
+  f32 *panels = numbers(parts * GATES * (1 + inner) * width);
+  for (i64 panel = 0; panel < parts * GATES; panel++)
+    for (i64 k = 0; k <= inner; k++)
+      for (i64 j = 0; j < width; j++) {
+        const i64 unit = panel / GATES * width + j, row = panel % GATES * of->units + unit;
+        f32 *to = &panels[(panel * (1 + inner) + k) * width + j];
+        if (unit >= of->units)
+          *to = 0;
+        else
+          *to = k ? from[row * inner + k - 1] : bias ? bias[row] + bias[GATES * of->units + row] : 0;
+      }
+  return panels;
+}
+
+/* The states of weights in panels, without gates and cells: the same to the bit. */
+static int differs_in_panels(const Lstm *of, const LstmResults *wanted) {
+  const i64 count = of->time * of->batch * of->units, state = of->batch * of->units;
+  f32 *y = numbers(count), *last_h = numbers(state), *last_c = numbers(state);
+  f32 *w = in_panels(of, of->w, of->inputs, of->bias), *r = in_panels(of, of->r, of->units, NULL);
+  Lstm packed = *of;
+  packed.is_packed = 1, packed.w = w, packed.r = r, packed.bias = NULL;
+  const LstmResults to = {.y = y, .last_h = last_h, .last_c = last_c};
+  int wrong = lstm(&packed, &to, &plain);
+  wrong |= memcmp(y, wanted->y, (size_t)count * sizeof *y) != 0 ||
+           memcmp(last_h, wanted->last_h, (size_t)state * sizeof *y) != 0 ||
+           memcmp(last_c, wanted->last_c, (size_t)state * sizeof *y) != 0;
+  if (wrong) printf("weights in panels give other states\n");
+  free(y), free(last_h), free(last_c), free(w), free(r);
+  return wrong;
+}
+
+/* Inputs out of a table: what comes from each of its rows is known. */
+static int differs_of_table(const Lstm *of) {
+  const i64 rows = of->time * of->batch, u = of->units, state = of->batch * u;
+  const i64 table = 1 + below(4);
+  f32 *w = numbers(table * GATES * u), *r = in_panels(of, of->r, u, NULL), *y = numbers(rows * u);
+  f32 *last_h = numbers(state), *last_c = numbers(state);
+  f32 *x = numbers(rows * table), *by = numbers(GATES * u * table);
+  i64 *which = space(rows * (i64)sizeof *which);
+  const Expected wanted = {zeros(rows * u), zeros(rows * u), zeros(rows * GATES * u)};
+  for (i64 i = 0; i < rows; i++) {
+    which[i] = below(2 * table) - table;
+    for (i64 k = 0; k < table; k++) x[i * table + k] = k == (which[i] + table) % table;
+  }
+  for (i64 g = 0; g < GATES * u; g++)
+    for (i64 k = 0; k < table; k++) by[g * table + k] = w[k * GATES * u + g];
+  Lstm as_product = *of, looked_up = *of;
+  as_product.inputs = table, as_product.x = x, as_product.w = by, as_product.bias = NULL;
+  looked_up.is_packed = 1, looked_up.w = w, looked_up.r = r, looked_up.bias = NULL;
+  looked_up.inputs = 0, looked_up.x = NULL, looked_up.rows = which, looked_up.table = table;
+  const LstmResults to = {.y = y, .last_h = last_h, .last_c = last_c};
+  int wrong = !has_all_rows(&looked_up) || lstm(&looked_up, &to, &plain);
+  forwards(&as_product, &wanted);
+  wrong |= differ("states of a table", y, wanted.y, rows * u);
+  if (rows) {
+    which[below(rows)] = below(2) ? table : -table - 1;
+    wrong |= has_all_rows(&looked_up);
+  }
+  free(w), free(r), free(y), free(last_h), free(last_c), free(x), free(by), free(which);
+  free(wanted.y), free(wanted.cells), free(wanted.gates);
+  return wrong;
+}
+
 static int is_wrong(const Lstm *of) {
   const i64 rows = of->time * of->batch, u = of->units, state = of->batch * u;
   f32 *y = numbers(rows * u), *last_h = numbers(state), *last_c = numbers(state);
@@ -96,6 +164,7 @@ static int is_wrong(const Lstm *of) {
     c[i] = of->time ? wanted.cells[(rows - of->batch) * u + i] : at(of->c, i);
   }
   wrong |= differ("last state", last_h, h, state) || differ("last cell", last_c, c, state);
+  wrong |= differs_in_panels(of, &to) || differs_of_table(of);
   Lstm known = *of;
   known.states = y;
   const LstmResults kept_again = {.gates = again, .cells = again_cells};
@@ -118,7 +187,7 @@ static int is_wrong(const Lstm *of) {
 
 static int is_wrong_case(void) {
   Lstm of = {.time = rand() % 6, .batch = rand() % (rand() % 3 ? 5 : 16), .inputs = rand() % 9,
-             .units = rand() % (rand() % 4 ? 9 : 70)};
+             .units = rand() % (rand() % 4 ? 9 : 70), .threads = rand() % 4};
   f32 *x = numbers(of.time * of.batch * of.inputs), *w = numbers(GATES * of.units * of.inputs);
   f32 *r = numbers(GATES * of.units * of.units), *bias = perhaps(2 * GATES * of.units);
   f32 *h = perhaps(of.batch * of.units), *c = perhaps(of.batch * of.units);

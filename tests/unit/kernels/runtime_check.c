@@ -82,17 +82,28 @@ static size_t make_lstm(Info *info, Value *values, int is_gradient) {
   const int64_t t = below(4), b = below(5), i = 1 + below(5), u = 1 + below(below(4) ? 5 : 40);
   const int64_t x[] = {t, b, i}, w[] = {1, 4 * u, i}, r[] = {1, 4 * u, u}, bias[] = {1, 8 * u};
   const int64_t state[] = {1, b, u}, states[] = {t, 1, b, u}, gates[] = {t, b, 4 * u};
-  const int64_t cells[] = {t, b, u};
-  const int64_t *const usual[2][LSTM_INPUTS] = {{x, w, r, bias, state, state, states},
-                                                {gates, cells, r, state, states, state, state}};
-  static const size_t ranks[2][LSTM_INPUTS] = {{3, 3, 3, 2, 3, 3, 4}, {3, 3, 3, 3, 4, 3, 3}};
-  const int64_t given = below(80) ? below(16) : 16 + below(3);
+  const int64_t cells[] = {t, b, u}, width = lstm_panel_width(), parts = (u - 1) / width + 1;
+  const int64_t w_panels[] = {parts, 4, 1 + i, width}, r_panels[] = {parts, 4, 1 + u, width};
+  const int64_t rows[] = {t, b}, table[] = {1 + below(4), 4 * u};
+  const int64_t *const usual[4][LSTM_INPUTS] = {{x, w, r, bias, state, state, states},
+                                                {gates, cells, r, state, states, state, state},
+                                                {x, w_panels, r_panels, bias, state, state, states},
+                                                {rows, table, r_panels, bias, state, state, states}};
+  static const size_t ranks[4][LSTM_INPUTS] = {
+      {3, 3, 3, 2, 3, 3, 4}, {3, 3, 3, 3, 4, 3, 3}, {3, 4, 4, 2, 3, 3, 4}, {2, 2, 4, 2, 3, 3, 4}};
+  const int is_packed = !is_gradient && below(3) == 0;
+  const int64_t possible = below(40) && is_packed ? 2 * below(4) : below(16);
+  const int64_t given = below(80) ? possible : 16 + below(3);
+  const int has_table = is_packed && below(2), kind = is_packed ? 2 + has_table : is_gradient;
   size_t count = 0;
   only_usual = below(4) != 0;
   info->attributes[0] = (Attribute){"given", {given}, 1};
+  info->attributes[1] = (Attribute){"units", {is_packed ? some_size(u) : 0}, 1};
+  info->attributes[2] = (Attribute){"table", {has_table || below(60) == 0}, 1};
+  info->attributes[3] = (Attribute){"threads", {below(60) ? below(4) : some_size(-1)}, 1};
   for (int n = 0; n < LSTM_INPUTS; n++)
     if (n < LSTM_REQUIRED || given >> (n - LSTM_REQUIRED) & 1)
-      some_value(&values[count++], 1, ranks[is_gradient][n], usual[is_gradient][n]);
+      some_value(&values[count++], has_table && n == 0 ? 7 : 1, ranks[kind][n], usual[kind][n]);
   only_usual = 0;
   return count;
 }
@@ -413,7 +424,7 @@ static void check_overflows(void) {
   require_refused(&column_sum, sums, 1, (Value[]){{.rank = 2, .sizes = {0, far}}}, "too many elements");
   require_refused(&column_sum, sums, 1, (Value[]){{.rank = 4, .sizes = {far, 0, 1, far}}},
                   "too many elements");
-  const Info layer = {{{"given", {0}, 1}}};
+  const Info layer = {{{"given", {0}, 1}, {"units", {0}, 1}, {"table", {0}, 1}, {"threads", {0}, 1}}};
   require_refused(&operator_lstm, layer, 3,
                   (Value[]){{.rank = 3, .sizes = {far, 0, 1}}, {.rank = 3, .sizes = {1, 4, 1}},
                             {.rank = 3, .sizes = {1, 4, 1}}},
@@ -561,7 +572,7 @@ static void check_failures(void) {
     const int64_t t = 3, b = 5, u = 140;
     const int64_t firsts[2][3] = {{t, b, 2}, {t, b, 4 * u}}, seconds[2][3] = {{1, 4 * u, 2}, {t, b, u}};
     const int64_t third[] = {1, 4 * u, u}, *const usual[] = {firsts[is_gradient], seconds[is_gradient], third};
-    const Info info = {{{"given", {0}, 1}}};
+    const Info info = {{{"given", {0}, 1}, {"units", {0}, 1}, {"table", {0}, 1}, {"threads", {0}, 1}}};
     for (int i = 0; i < 8; i++) output_types[i] = 1;
     for (int i = 0; i < 3; i++) {
       values[i] = (Value){.type = 1, .rank = 3};

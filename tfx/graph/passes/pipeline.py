@@ -29,6 +29,7 @@ from tfx.graph.passes.kernel_operators.convolutions_at_points import use_convolu
 from tfx.graph.passes.kernel_operators.distinct import use_distinct_kernels
 from tfx.graph.passes.kernel_operators.integer_products import use_integer_kernels
 from tfx.graph.passes.kernel_operators.lstm import use_lstm_kernels
+from tfx.graph.passes.kernel_operators.lstm_panels import use_lstm_panels
 from tfx.graph.passes.kernel_operators.matrices import use_matrix_kernels
 from tfx.graph.passes.kernel_operators.products import use_product_kernels
 from tfx.graph.passes.kernel_operators.softmax import use_softmax_kernels
@@ -250,6 +251,11 @@ PREPARE = Pipeline(
             lambda g, o: (
                 _cleaned(use_convolutions_at_points(g, o.known), g) if o.own_kernels else g
             ),
+            requires=frozenset({Claim.KERNELS}),
+        ),
+        Pass(
+            "lstm panels",
+            lambda g, o: _cleaned(use_lstm_panels(g, o.known), g) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
         ),
         Pass(

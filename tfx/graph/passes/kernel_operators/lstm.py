@@ -15,6 +15,7 @@ from tfx.graph.ir import CALL, LSTM, LSTM_GRADIENT, Graph, Node, RawShape, Value
 from tfx.graph.lstm_gradient import REQUIRED, LstmGradient, is_plain
 from tfx.graph.passes.inline_calls import expand_calls
 from tfx.graph.rewrite import Inputs, Rewriter
+from tfx.runtime.threads import thread_count
 
 _FLOAT = 1
 # Optional inputs of both operators, in the order of the bits of ``given``.
@@ -35,6 +36,18 @@ def use_lstm_kernels(graph: Graph, *, own_kernels: bool) -> Graph:
         return graph
     changed = _Kernels().run(graph) if own_kernels else graph
     return _Expanding().run(changed)
+
+
+def lstm_attributes(names: Iterable[str], units: int = 0, *, table: bool = False) -> dict[str, int]:
+    """The attributes of our operator.
+
+    Args:
+        names: Of the optional inputs that there are: ``b``, ``h``, ``c`` and ``y``.
+        units: For how many units its weights are, if they are in panels; 0 if they are not.
+        table: Whether its inputs are numbers of rows, of which is known what comes from them.
+    """
+    given = _bits(names, _FORWARD)
+    return {"given": given, "units": units, "table": int(table), "threads": thread_count()}
 
 
 class _Given(NamedTuple):
@@ -86,7 +99,7 @@ class _Kernels(Rewriter):
         out.nodes.append(
             node.replaced(
                 (kept.gates, kept.cells, values["r"], *optional),
-                {"given": _bits(values, _BACKWARD)},
+                {"given": _bits(values, _BACKWARD), "threads": thread_count()},
                 op=LSTM_GRADIENT,
                 tag=None,
             )
@@ -104,7 +117,7 @@ class _Kernels(Rewriter):
             Value(out.unique_name(f"{node.name}_{what}"), _FLOAT, shape)
             for what, shape in zip(("gates", "cells"), _kept_shapes(given), strict=True)
         )
-        attrs = {"given": _bits(names, _FORWARD)}
+        attrs = lstm_attributes(names)
         outputs = (*results, gates, cells)
         out.nodes.append(node.replaced(values, attrs, op=LSTM, outputs=outputs).make_outputs())
         self._kept[id(node.outputs[0])] = _Kept(gates, cells)
@@ -117,7 +130,7 @@ class _Kernels(Rewriter):
         made = out.add_node(
             LSTM,
             values,
-            {"given": _bits(names, _FORWARD)},
+            lstm_attributes(names),
             [(_FLOAT, shape) for shape in _kept_shapes(given)],
             name=f"{call.name}/gates",
             source=call.source,
