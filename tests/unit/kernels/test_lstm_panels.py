@@ -109,6 +109,21 @@ def test_inputs_out_of_a_table(turned, dtype):
     assert "Gather" not in found and "Product" not in found
 
 
+def test_texts_of_any_number_and_length_out_of_a_table():
+    function, plain = (
+        tf.function(
+            characters(np.random.default_rng(0), jit_compile=jit).python_function,
+            [tf.TensorSpec([None, None], tf.int64)],
+            jit_compile=jit,
+        )
+        for jit in (None, False)
+    )
+    for texts, length in ((5, 9), (1, 3), (12, 1)):
+        tokens = np.random.default_rng(1).integers(0, 11, (texts, length))
+        check(function, plain, tokens)
+        assert "Gather" not in operators(function, tokens)[:2]
+
+
 def test_one_text_out_of_a_table(rng):
     tokens = np.array([[3, 1, 4, 1, 5, 9, 2, 6]])
     function, plain = (

@@ -223,6 +223,14 @@ PREPARE = Pipeline(
             breaks=frozenset({Claim.NO_DEAD_NODES}),
         ),
         _DEAD_NODES,
+        # Before the kernels, which look whether there is anything for an ``LSTM`` to do.
+        Pass(
+            "lstm panels",
+            lambda g, o: (
+                _cleaned(use_lstm_panels(g, o.known), g) if o.own_kernels and o.half is None else g
+            ),
+            requires=frozenset({Claim.NO_COPIES, Claim.NO_DEAD_NODES}),
+        ),
         Pass(
             "kernels",
             lambda g, o: legalize(g, o.device, portable=o.portable),
@@ -251,11 +259,6 @@ PREPARE = Pipeline(
             lambda g, o: (
                 _cleaned(use_convolutions_at_points(g, o.known), g) if o.own_kernels else g
             ),
-            requires=frozenset({Claim.KERNELS}),
-        ),
-        Pass(
-            "lstm panels",
-            lambda g, o: _cleaned(use_lstm_panels(g, o.known), g) if o.own_kernels else g,
             requires=frozenset({Claim.KERNELS}),
         ),
         Pass(
