@@ -14,6 +14,7 @@ time the kernels check the sizes again. For graphs that run on the CPU of this m
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -362,9 +363,9 @@ class _Fuser:
         found = [group for group in same if group.stage == stage]
         if sum(len(group.nodes) for group in found) >= _MOST_NODES:
             stage, found = stage + 1, []
-        group = _Group(level, stage)
-        for other in sorted(found, key=lambda g: len(g.nodes), reverse=True):
-            small, group = sorted((group, other), key=lambda g: len(g.nodes))
+        found.sort(key=lambda g: len(g.nodes), reverse=True)
+        group, *others = found or [_Group(level, stage)]
+        for small in others:
             group.take(small)
             for each in small.nodes:
                 members[id(each)] = group
@@ -501,6 +502,7 @@ def _cost(inputs: int, outputs: int) -> float:
     return _PROGRAM + _INPUT * inputs + _OUTPUT * outputs
 
 
+@functools.lru_cache(1024)
 def _elements(shape: Shape) -> float:
     """How many elements, as far as it is known: an unknown size may be small."""
     return math.prod([size for size in shape if isinstance(size, int)])

@@ -68,6 +68,8 @@ class Symbols:
         known = [shape for shape in shapes if shape is not None]
         if len(known) < len(shapes):
             return None
+        if known.count(known[0]) == len(known):
+            return known[0]
         rank = max(map(len, known))
         said = node.outputs[0].shape
         result: list[RawDim] = []
