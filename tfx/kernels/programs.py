@@ -332,6 +332,10 @@ class _Registers:
 
     def take(self, wide: bool) -> int:
         free, width = self._free, 2 if wide else 1
+        if not wide and True in free:
+            unit = free.index(True)
+            free[unit] = False
+            return unit
         for unit in range(len(free)):
             if all(u < len(free) and free[u] for u in range(unit, unit + width)):
                 break
@@ -361,13 +365,14 @@ def _encode_box(box: Box, types: Sequence[int]) -> list[int]:
 
 
 def _encode_steps(box: Box, steps: Sequence[Step], types: Sequence[int]) -> list[int]:
-    last_use: dict[Operand, int] = {}
+    last_use: dict[Step, int] = {}
     sources: dict[Source, int] = {}
     for at, step in enumerate(steps):
         for operand in step.operands:
-            last_use[operand] = at
             if isinstance(operand, Source):
                 sources.setdefault(operand, len(sources))
+            elif isinstance(operand, Step):
+                last_use[operand] = at
     registers = _Registers()
     units = {s: registers.take(types[s.tensor] in _WIDE) for s in sources if s.spreads}
     places: dict[Operand, int] = {}
@@ -384,9 +389,10 @@ def _encode_steps(box: Box, steps: Sequence[Step], types: Sequence[int]) -> list
             place = registers.take(step.kind in _WIDE)
         places[step] = place
         written += [step.instruction, place, *words]
-        for operand in {*step.operands, step}:
-            ends = isinstance(operand, Step) and last_use.get(operand, at) == at
-            if isinstance(operand, Step) and ends and places[operand] < _SOURCE:
+        for operand in (*step.operands, step):
+            if not isinstance(operand, Step) or last_use.get(operand, at) != at:
+                continue
+            if places[operand] < _SOURCE:
                 registers.give(places[operand], operand.kind in _WIDE)
     if max(len(sources), len(results)) > MAX_STREAMS:
         raise TooLargeError

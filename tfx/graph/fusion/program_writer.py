@@ -174,8 +174,8 @@ class _Steps:
     def __call__(
         self, name: str, kind: int, *given: tuple[programs.Operand, int]
     ) -> tuple[programs.Operand, int]:
-        number = self._instructions[name, kind, tuple(t for _, t in given)]
-        step = programs.Step(number, kind, tuple(x for x, _ in given))
+        number = self._instructions[name, kind, tuple([t for _, t in given])]
+        step = programs.Step(number, kind, tuple([x for x, _ in given]))
         self._box.steps.append(step)
         return step, kind
 
