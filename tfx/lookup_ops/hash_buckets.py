@@ -6,14 +6,16 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.tensor import Tensor
-from tfx.lookup_ops.siphash import siphash
+from tfx.lookup_ops.siphash import siphashes
 from tfx.ops.common.arguments import numpy_of, tensor
-from tfx.ops.common.python_ops import by_python, each
-from tfx.ops.strings.fingerprint import fingerprint64
+from tfx.ops.common.python_ops import by_python
+from tfx.ops.strings.fingerprint import fingerprints
+from tfx.ops.strings.hash_words import Numbers, Texts, hash_all, word
 from tfx.ops.strings.strings import text
 
 
@@ -25,20 +27,24 @@ def to_hash_bucket(input: Any, num_buckets: int, name: str | None = None) -> Ten
         >>> tf.strings.to_hash_bucket(["Hello", "World"], 100).numpy()
         array([41, 65])
     """
-    return _buckets("strings.to_hash_bucket", input, num_buckets, _hash64)
+    return _buckets("strings.to_hash_bucket", input, num_buckets, _oldest_hashes)
 
 
-def _hash64(data: bytes) -> int:
+def _oldest_hashes(texts: Sequence[bytes]) -> npt.NDArray[np.uint64]:
+    return hash_all(_hash64, lambda sizes: sizes // 8 * 2 + (sizes % 8 > 0), texts)
+
+
+def _hash64(data: bytes | Texts, size: Numbers, one: int) -> Numbers:
     """MurmurHash64A with TensorFlow's seed."""
     factor = 0xC6A4A7935BD1E995
-    found = 0xDECAFCAFFE ^ (len(data) * factor & _LOW)
-    whole = len(data) // 8 * 8
+    found = 0xDECAFCAFFE ^ (size * factor & _LOW)
+    whole = one // 8 * 8
     for start in range(0, whole, 8):
-        part = int.from_bytes(data[start : start + 8], "little") * factor & _LOW
+        part = word(data, start) * factor & _LOW
         part = (part ^ (part >> 47)) * factor & _LOW
         found = (found ^ part) * factor & _LOW
-    if len(data) > whole:
-        found = (found ^ int.from_bytes(data[whole:], "little")) * factor & _LOW
+    if one > whole:
+        found = (found ^ word(data, whole, size - whole)) * factor & _LOW
     found = (found ^ (found >> 47)) * factor & _LOW
     return found ^ (found >> 47)
 
@@ -79,8 +85,8 @@ def fingerprint(data: Any, method: Any = "farmhash64", name: str | None = None) 
 
 def _fingerprints(array: Any) -> list[Any]:
     rows = array.reshape(len(array), -1) if len(array) else array.reshape(0, 1)
-    found = b"".join([fingerprint64(_bytes_of(row)).to_bytes(8, "little") for row in rows])
-    return [np.frombuffer(found, np.uint8).reshape(len(array), 8)]
+    found = fingerprints([_bytes_of(row) for row in rows]).astype("<u8")
+    return [found.view(np.uint8).reshape(len(array), 8)]
 
 
 def _bytes_of(row: Any) -> bytes:
@@ -88,7 +94,7 @@ def _bytes_of(row: Any) -> bytes:
         return bytes(np.ascontiguousarray(row).tobytes())
     if len(row) == 1:
         return bytes(row[0])
-    return b"".join([fingerprint64(item).to_bytes(8, "little") for item in row])
+    return fingerprints(row.tolist()).astype("<u8").tobytes()
 
 
 def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
@@ -110,7 +116,7 @@ def to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -
         >>> tf.strings.to_hash_bucket_fast(["Hello", "World"], 100).numpy()
         array([51, 72])
     """
-    return _buckets("strings.to_hash_bucket_fast", input, num_buckets, fingerprint64)
+    return _buckets("strings.to_hash_bucket_fast", input, num_buckets, fingerprints)
 
 
 def to_hash_bucket_strong(
@@ -139,14 +145,21 @@ def to_hash_bucket_strong(
         raise ValueError(f"key must have two elements; got {key!r}.")
     pair = (int(key[0]), int(key[1]))
     kind = "strings.to_hash_bucket_strong"
-    return _buckets(kind, input, num_buckets, lambda value: siphash(value, pair))
+    return _buckets(kind, input, num_buckets, lambda texts: siphashes(texts, pair))
 
 
-def _buckets(kind: str, input: Any, number: int, hashed: Callable[[bytes], int]) -> Tensor:
+def _buckets(
+    kind: str,
+    input: Any,
+    number: int,
+    hashes: Callable[[Sequence[bytes]], npt.NDArray[np.uint64]],
+) -> Tensor:
     if number < 1:
         raise ValueError(f"num_buckets must be at least 1; got {number!r}.")
     x = text(input, kind)
-    outputs = [(dtypes.int64, x.shape.symbolic)]
-    return by_python(
-        kind, lambda a: [each(lambda value: hashed(value) % number, np.int64, a)], [x], outputs
-    )[0]
+
+    def compute(array: Any) -> list[Any]:
+        found = hashes(array.reshape(-1).tolist()) % np.uint64(number)
+        return [found.astype(np.int64).reshape(array.shape)]
+
+    return by_python(kind, compute, [x], [(dtypes.int64, x.shape.symbolic)])[0]

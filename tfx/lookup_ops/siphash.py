@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from tfx.ops.strings.hash_words import Numbers, Texts, hash_all, word
+
 _MASK = (1 << 64) - 1
 
 
@@ -16,6 +23,26 @@ def siphash(data: bytes, key: tuple[int, int]) -> int:
         >>> hex(siphash(bytes(range(15)), (0x0706050403020100, 0x0F0E0D0C0B0A0908)))
         '0xa129ca6149be45e5'
     """
+    found: int = _hash(data, len(data), len(data), key)
+    return found
+
+
+def siphashes(texts: Sequence[bytes], key: tuple[int, int]) -> npt.NDArray[np.uint64]:
+    """The hash of each of some strings.
+
+    Example:
+        >>> int(siphashes([b"", b"a"], (1, 2))[1]) == siphash(b"a", (1, 2))
+        True
+    """
+
+    def keyed(s: bytes | Texts, size: Numbers, one: int) -> Numbers:
+        return _hash(s, size, one, key)
+
+    return hash_all(keyed, lambda sizes: sizes // 8, texts)
+
+
+def _hash(s: bytes | Texts, size: Numbers, one: int, key: tuple[int, int]) -> Numbers:
+    """The hashes of strings that have as many whole words as one of a size."""
     low, high = (part & _MASK for part in key)
     state = [
         low ^ 0x736F6D6570736575,
@@ -23,20 +50,18 @@ def siphash(data: bytes, key: tuple[int, int]) -> int:
         low ^ 0x6C7967656E657261,
         high ^ 0x7465646279746573,
     ]
-    rest = len(data) % 8
-    whole = data[: len(data) - rest]
-    last = data[len(data) - rest :] + bytes(7 - rest) + bytes([len(data) & 0xFF])
-    for place in range(0, len(whole) + 8, 8):
-        word = int.from_bytes(whole[place : place + 8] or last, "little")
-        state[3] ^= word
+    end = one // 8 * 8
+    last = word(s, end, size - end) | (size & 0xFF) << 56
+    for part in [*[word(s, place) for place in range(0, end, 8)], last]:
+        state[3] = state[3] ^ part
         _mix(state, 2)
-        state[0] ^= word
-    state[2] ^= 0xFF
+        state[0] = state[0] ^ part
+    state[2] = state[2] ^ 0xFF
     _mix(state, 4)
     return state[0] ^ state[1] ^ state[2] ^ state[3]
 
 
-def _mix(state: list[int], rounds: int) -> None:
+def _mix(state: list[Numbers], rounds: int) -> None:
     a, b, c, d = state
     for _ in range(rounds):
         a = (a + b) & _MASK
@@ -52,5 +77,5 @@ def _mix(state: list[int], rounds: int) -> None:
     state[:] = a, b, c, d
 
 
-def _turn(x: int, by: int) -> int:
+def _turn(x: Numbers, by: int) -> Numbers:
     return (x << by | x >> (64 - by)) & _MASK

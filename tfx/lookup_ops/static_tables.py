@@ -25,7 +25,7 @@ from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.lookup_ops.keyed_table import KeyedTable
 from tfx.lookup_ops.table_initializers import TableInitializerBase
 from tfx.lookup_ops.vocabulary_index import positions
-from tfx.ops.strings.fingerprint import fingerprint64
+from tfx.ops.strings.fingerprint import fingerprints
 from tfx.script_ops.py_function import numpy_function
 
 _KEYS = (dtypes.string, dtypes.int32, dtypes.int64)
@@ -351,5 +351,5 @@ class StaticVocabularyTable(StaticTable):
 
     def _hashed(self, keys: npt.NDArray[Any]) -> npt.NDArray[Any]:
         texts = [k if isinstance(k, bytes) else str(k).encode() for k in _plain(keys)]
-        found = [len(self._words) + fingerprint64(text) % self._buckets for text in texts]
-        return np.array(found, np.int64).reshape(keys.shape)
+        found = (fingerprints(texts) % np.uint64(self._buckets)).astype(np.int64)
+        return (found + len(self._words)).reshape(keys.shape)

@@ -313,7 +313,7 @@ def to_numpy(value: RawValue) -> np.ndarray[Any, Any]:
         ) from e
     if code == _STRING:
         flat = np.empty(array.size, dtype=object)
-        flat[:] = [s.encode() if isinstance(s, str) else s for s in array.reshape(-1)]
+        flat[:] = [s.encode() if isinstance(s, str) else s for s in array.reshape(-1).tolist()]
         array = flat.reshape(tuple(value.shape()))
     array.flags.writeable = False
     standard = _STANDARD.get(array.dtype.char)
@@ -351,10 +351,10 @@ def _string_value(array: np.ndarray[Any, Any]) -> RawValue:
 
     ONNX Runtime's Python interface makes no string values from arrays; its kernels do.
     """
-    items = [utf8(item) for item in array.reshape(-1).tolist()]
+    items = [x if type(x) is bytes else utf8(x) for x in array.reshape(-1).tolist()]
     assert _run_constant is not None  # set when `runtime.session` is imported
     value = _run_constant(constant_model(items, array.shape))
-    if any(not _is_text(item) for item in items):
+    if not _is_text(b"\0".join(items)):  # one item ends where the next one cannot go on
         kept = np.empty(len(items), object)
         kept[:] = items
         kept = kept.reshape(array.shape)

@@ -64,3 +64,12 @@ def test_fingerprints_are_those_of_tensorflow() -> None:
         tf.fingerprint(1.0)
     with pytest.raises(tf.errors.InvalidArgumentError, match="method"):
         tf.fingerprint([1.0], "md5")
+
+
+@pytest.mark.parametrize("name", ["to_hash_bucket", "to_hash_bucket_strong"])
+def test_many_strings_have_the_buckets_of_each(name: str) -> None:
+    more = ([5, 2**64 - 1],) if name == "to_hash_bucket_strong" else ()
+    function = getattr(tf.strings, name)
+    words = ["ab" * size + "c" * (size % 2) for size in range(40)]
+    found = function(words, 2**62, *more).numpy().tolist()
+    assert found == [int(function([word], 2**62, *more)[0]) for word in words]

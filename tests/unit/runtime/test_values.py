@@ -232,3 +232,14 @@ def test_dlpack_in_that_fails():
 
     with pytest.raises(InvalidArgumentError, match=r"type Refusing .* requires gradient"):
         memory.array_from_dlpack(Refusing(None))
+
+
+def test_many_strings_are_kept_as_they_are() -> None:
+    items: list[bytes] = [f"é{i}".encode() for i in range(60)]
+    items[0] = items[31] = items[-1] = b""
+    for odd in (b"a\0b\n", b"\xff\xfe", b"\xc3", b"\xff\xfea\xff"):
+        items[7] = odd
+        given = np.array(items, object).reshape(3, 20)
+        found = values.to_numpy(values.from_numpy(given))
+        assert found.shape == (3, 20)
+        assert found.tolist() == given.tolist()

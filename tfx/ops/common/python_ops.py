@@ -74,13 +74,10 @@ def each(function: Callable[..., Any], dtype: Any, *arrays: Any) -> Any:
     """A Python function of single elements applied to arrays, with broadcasting.
 
     Args:
-        function: Takes one element of each array.
+        function: Takes one element of each array, as Python's number or ``bytes``.
         dtype: NumPy dtype of the results.
         *arrays: The operands.
     """
     wide = np.broadcast_arrays(*arrays) if len(arrays) > 1 else [np.asarray(arrays[0])]
-    result = np.empty(wide[0].shape, dtype)
-    flat = result.reshape(-1)
-    for i, items in enumerate(zip(*[a.reshape(-1) for a in wide], strict=True)):
-        flat[i] = function(*items)
-    return result
+    found = map(function, *[a.reshape(-1).tolist() for a in wide])
+    return np.fromiter(found, dtype, wide[0].size).reshape(wide[0].shape)

@@ -72,11 +72,13 @@ def length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
     characters = _characters(unit)
     x = text(input, "StringLength")
     outputs = [(dtypes.int32, x.shape.symbolic)]
-
-    def count(value: bytes) -> int:
-        return len(_points(value)) if characters else len(value)
-
+    count = _count if characters else len
     return by_python("strings.length", lambda a: [each(count, np.int32, a)], [x], outputs)[0]
+
+
+def _count(value: bytes) -> int:
+    """How many characters there are."""
+    return len(value) if value.isascii() else len(_points(value))
 
 
 def _characters(unit: str) -> bool:
@@ -245,11 +247,12 @@ def as_string(
     layout = f"{'+' if fill == '+' else ''}{room}{'d' if whole else number}"
     align = sign if width >= 0 and not pad else ""
 
+    place = f"{{:{align}{layout}}}"
+
     def written(value: Any) -> bytes:
         if kind.is_complex:
-            real, imag = [format(float(v), align + layout) for v in (value.real, value.imag)]
-            return f"({real},{imag})".encode()
-        return format(int(value) if whole else float(value), align + layout).encode()
+            return f"({place.format(value.real)},{place.format(value.imag)})".encode()
+        return place.format(value).encode()
 
     wide = x if kind is not dtypes.bfloat16 else cast_to(x, dtypes.float32)
     outputs = [(dtypes.string, x.shape.symbolic)]

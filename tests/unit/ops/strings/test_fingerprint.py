@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tfx.ops.strings.fingerprint import fingerprint64
+from tfx.ops.strings.fingerprint import fingerprint64, fingerprints
 
 FOUND = [
     (0, 0x1AE16A3B2F90404F),
@@ -35,3 +35,9 @@ FOUND = [
 def test_fingerprint(size: int, expected: int) -> None:
     data = bytes((place * 31 + size) % 256 for place in range(size))
     assert fingerprint64(data) % (1 << 62) == expected
+
+
+def test_many_strings_have_the_fingerprints_of_each() -> None:
+    texts = [bytes((place * 31 + size) % 256 for place in range(size)) for size in range(300)]
+    assert fingerprints(texts).tolist() == [fingerprint64(text) for text in texts]
+    assert fingerprints([]).tolist() == []
