@@ -19,6 +19,7 @@ from tfx.ops.common.arguments import (
 )
 from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector
 from tfx.ops.image.geometry import as_image, known_sides
+from tfx.ops.image.interpolation import cubic
 from tfx.ops.image.resampling import weights
 from tfx.ops.linalg.einsum import einsum
 
@@ -158,6 +159,10 @@ def resized(made: Tensor, top: int, size: Tensor | list[int], mode: dict[str, An
     _check_sides(made, top, size)
     targets = int64_constant(size) if isinstance(size, list) else size
     batch = made if top else ox.Unsqueeze(made, int64_constant([0]))
+    sides = batch.shape[1:3].as_list()
+    if mode == _MODES[ResizeMethod.BICUBIC] and isinstance(size, list) and None not in sides:
+        found = cubic(batch, sides, size)
+        return found if top else ox.Squeeze(found, int64_constant([0]))
     # Channels first: the kernels are made for that layout.
     batch = transpose(batch, [0, 3, 1, 2])
     lead = shape_vector(batch, 0, 2)

@@ -16,6 +16,7 @@ from tfx.ops.common.arguments import cast_to, scalar_like
 from tfx.ops.common.batching import BatchedOp, Results, as_one_batch, batching, shifted_axes
 from tfx.ops.common.shapes import dimension, reshape_to, shape_vector
 from tfx.ops.image.sampling import count_up
+from tfx.ops.signal.dft_by_numpy import dft
 
 
 @gradient("DFT")
@@ -29,7 +30,7 @@ def _dft_grad(op: OpRecord, dy: Tensor) -> list[Tensor | None]:
     if inverse and onesided:
         dx = _half_spectrum(dy, length, axis)
     else:
-        dx = ox.DFT(_fitted(dy, length, axis), None, axis, inverse=int(not inverse))
+        dx = dft(_fitted(dy, length, axis), axis, inverse=int(not inverse))
         size = cast_to(length, x.dtype)
         dx = apply("Div" if inverse else "Mul", (dx, size))
     dx = _fitted(dx, _at(shape_vector(x), axis), axis)
@@ -70,7 +71,7 @@ def _last(x: Tensor, count: Tensor) -> Tensor:
 
 def _half_spectrum(dy: Tensor, length: Tensor, axis: Tensor) -> Tensor:
     """The transpose of a real inverse: frequencies that stand for two of them count twice."""
-    found = ox.DFT(dy, None, axis, onesided=1)
+    found = dft(dy, axis, onesided=1)
     rank = dy.shape.rank
     assert rank is not None
     count = count_up(_at(shape_vector(found), axis))
