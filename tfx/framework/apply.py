@@ -54,6 +54,7 @@ _CHECKED_FIRST = GUARDED.union(STAGED, operators(lambda t: t.refuse))
 # What our kernels do where there are many elements, and of which types; None: of all.
 _INTEGERS = frozenset(t.onnx for t in (dtypes.int32, dtypes.int64, dtypes.uint32, dtypes.uint64))
 _OURS: dict[str, frozenset[int] | None] = {
+    "Atanh": frozenset((dtypes.float32.onnx,)),
     "MatMul": _INTEGERS,
     "ReduceMax": _INTEGERS,
     "ReduceMin": _INTEGERS,

@@ -8,6 +8,7 @@ Measured on 1.32, two cores:
   two axes that does not look like a matrix: 6.4 ms for 1x1x1024x2048, 1.4 as a matrix.
 - ``Sign`` of what ``Relu`` made, as in its gradient: 2.6 ms for 3.7 million elements, where a
   comparison and a cast take 0.7 ms.
+- ``Atanh`` calls C's function: 20 ms for a million numbers, its formula as a program 2 ms.
 - A product of a batch of matrices of unknown size, of which one is transposed, is kept from ONNX
   Runtime's kernel for both, which does not bear empty ones. Asking first takes 0.4 us; attention's
   gradient by its values, 32x6x127x127 by 32x6x127x32, takes 2.7 ms in place of 5.7.
@@ -18,6 +19,7 @@ from __future__ import annotations
 import math
 
 from tfx.graph.control import ELSE, THEN
+from tfx.graph.formulas import elementary_functions
 from tfx.graph.ir import Graph, Node, Value
 from tfx.graph.kernels.empty_inputs import keep_apart
 from tfx.graph.replacement_builder import ReplacementBuilder
@@ -27,6 +29,8 @@ from tfx.graph.tags import Mark
 # Elements from which two transpositions are faster than one.
 _LEAST = 4096
 _FLOAT = 1
+# Up to here ``atanh(x)`` is ``x``: the next term of the series, x**2 / 3 of it, is rounded away.
+_LINEAR = 1e-4
 
 
 def choose_quick_kernels(graph: Graph) -> Graph:
@@ -52,6 +56,8 @@ class _QuickKernels(Rewriter):
             if node.op == "MatMul" and self._of_transposed(out, current):
                 return
             if node.op == "Sign" and _of_rectified(out, current, x):
+                return
+            if node.op == "Atanh" and _by_logarithm(out, current, x):
                 return
         elif node.tag is Mark.KEPT_APART and id(x) in self._turned:
             self._kept[id(node.outputs[0])] = self._turned[id(x)]
@@ -90,6 +96,24 @@ def _of_rectified(out: Graph, node: Node, x: Value) -> bool:
     write = ReplacementBuilder(out, node)
     write.Cast(write.Greater(x, write.like(0, x)), to=x.dtype)
     return write.finish()
+
+
+def _by_logarithm(out: Graph, node: Node, x: Value) -> bool:
+    if x.dtype != _FLOAT:
+        return False
+    write = _SingleBuilder(out, node)
+    # So near to 0 it is the number itself, of which the formula would lose the sign of a zero.
+    near = write.Less(write.Abs(x), write.number(_LINEAR))
+    write.Where(near, x, elementary_functions.atanh(write, x))
+    return write.finish()
+
+
+class _SingleBuilder(ReplacementBuilder):
+    """Writes formulas in float32."""
+
+    def number(self, value: float) -> Value:
+        """A float32 scalar."""
+        return self.constant(value, _FLOAT)
 
 
 def _of_matrices(out: Graph, node: Node, x: Value) -> bool:

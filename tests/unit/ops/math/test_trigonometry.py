@@ -9,6 +9,8 @@ import pytest
 import tfx.ops.common.operator_overloads  # noqa: F401
 from tests.unit.ops.tracing import run_traced
 from tfx.core.errors import InvalidArgumentError
+from tfx.framework.convert import constant
+from tfx.function.tracing.function import function
 from tfx.ops.math import trigonometry
 from tfx.testing import assert_close, check_grads
 
@@ -96,3 +98,16 @@ def test_atan2_dtypes(dtype):
 def test_atan2_gradients(rng):
     check_grads(trigonometry.atan2, [rng.standard_normal((4, 1)), rng.standard_normal(5)])
     check_grads(trigonometry.atan2, [[1.0, -1.0, 0.0], [0.0, 0.0, 2.0]])
+
+
+@pytest.mark.parametrize("run", [lambda f: f, function], ids=["eager", "traced"])
+def test_atanh_of_many_numbers_by_its_formula(run):
+    rng = np.random.default_rng(0)
+    ends = [0.0, -0.0, 1.0, -1.0, 2.0, np.inf, -np.inf, np.nan, 1e-40, -1e-45, 9.9e-5, 1.01e-4]
+    near = 1 - 10 ** -rng.uniform(0, 7, 5000)
+    x = np.concatenate([ends, rng.uniform(-1, 1, 5000), near]).astype(np.float32)
+    found = np.asarray(run(trigonometry.atanh)(constant(x)))
+    with np.errstate(all="ignore"):
+        expected = np.arctanh(x.astype(np.float64))
+    np.testing.assert_allclose(found, expected, rtol=2.5e-7, atol=0)
+    assert np.signbit(found[1]) and not np.signbit(found[0])
