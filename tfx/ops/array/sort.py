@@ -290,12 +290,13 @@ def _are_near_the_top(scores: Tensor, column: Tensor, k: Tensor) -> Tensor:
     valid = ox.And(ox.GreaterOrEqual(column, zero), ox.Less(column, classes))
     safe = ox.Unsqueeze(ox.Where(valid, column, zero), int64_constant([1]))
     own = ox.GatherElements(scores, safe, axis=1)
-    better = cast_to(ox.Greater(scores, own), dtypes.int64)
+    better = cast_to(ox.Greater(scores, own), dtypes.int32)
     rank = ox.ReduceSum(better, int64_constant([1]), keepdims=0)
     # x - x is 0 for every finite number only.
-    flat = ox.ReduceSum(ox.Sub(scores, scores), int64_constant([1]), keepdims=0)
-    finite = ox.Equal(flat, convert_to_tensor(0.0, scores.dtype))
-    return ox.And(ox.And(valid, finite), ox.Less(rank, k))
+    finite = ox.Equal(ox.Sub(scores, scores), convert_to_tensor(0.0, scores.dtype))
+    others = ox.ReduceSum(cast_to(ox.Not(finite), dtypes.int32), int64_constant([1]), keepdims=0)
+    fine = ox.And(valid, ox.Equal(others, convert_to_tensor(0, dtypes.int32)))
+    return ox.And(fine, ox.Less(cast_to(rank, dtypes.int64), k))
 
 
 def searchsorted(

@@ -42,6 +42,7 @@ from tfx.ops.common.batching import (
 from tfx.ops.common.complex_parts import conjugate
 from tfx.ops.common.shapes import concat_shape, filled, raw_shape, shape_vector
 from tfx.ops.common.tangents import gradient_of
+from tfx.ops.math import integer_reductions
 from tfx.ops.math.arithmetic import divide, multiply, subtract
 from tfx.ops.math.comparison import equal
 from tfx.ops.math.elementwise import exp, is_inf, sign, sqrt
@@ -57,6 +58,9 @@ _KEEP: dict[str, Any] = {"keepdims": 1}
 def _reduce(op: str, x: Tensor, axis: Any, keepdims: bool | None) -> Tensor:
     attrs = _KEEP if keepdims else _DROP
     if axis is None:
+        known = integer_reductions.reduced(op, x, None, keepdims)
+        if known is not None:
+            return known
         whole = apply(op, (x,), attrs)
         if not keepdims and isinstance(whole, SymbolicTensor):
             whole.set_shape([])  # of an unknown rank, too
@@ -69,7 +73,10 @@ def _reduce(op: str, x: Tensor, axis: Any, keepdims: bool | None) -> Tensor:
             result.set_shape([None] * (rank if keepdims else rank - count))
         return result
     # The standard takes an empty list of axes for all of them.
-    return apply(op, (x, int64_constant(axes)), attrs) if axes else ox.Identity(x)
+    if not axes:
+        return ox.Identity(x)
+    found = integer_reductions.reduced(op, x, axes, keepdims)
+    return apply(op, (x, int64_constant(axes)), attrs) if found is None else found
 
 
 def _reduce_numbers(op: str, x: Any, axis: Any, keepdims: bool | None) -> Tensor:
@@ -275,7 +282,8 @@ def reduce_prod(
         axes = range(x.shape.rank) if axis is None and x.shape.rank is not None else axis
         axes = None if axes is None else reduction_axes(axes, x, "ReduceProd")
         if not isinstance(axes, Tensor):
-            return _wrapping_product(x, axes, keepdims)
+            known = integer_reductions.reduced("ReduceProd", x, axes, keepdims) if axes else None
+            return _wrapping_product(x, axes, keepdims) if known is None else known
         if x.shape.rank:
             return _late_wrapping_product(x, axes, keepdims, x.shape.rank)
     return _reduce_numbers("ReduceProd", x, axis, keepdims)

@@ -318,3 +318,17 @@ def test_products_of_integers_wrap_over_axes_that_a_run_tells(dtype, keepdims):
             product(x, np.array(axes, np.int32))
     nothing = product(np.zeros([0, 3, 2], dtype), np.array([0], np.int32))
     assert (nothing.numpy() == 1).all()
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.uint32, np.uint64])
+@pytest.mark.parametrize("name", ["sum", "prod", "max", "min"])
+@pytest.mark.parametrize("axis", [None, 0, 1, (0, 2)], ids=str)
+def test_many_integers_are_reduced_as_in_a_graph(kind, name, axis):
+    info = np.iinfo(kind)
+    x = np.random.default_rng(0).integers(info.min, info.max, (30, 20, 10), kind, endpoint=True)
+    function = getattr(tf, f"reduce_{name}")
+    for keepdims in (False, True):
+        found = function(tf.constant(x), axis, keepdims)
+        expected = tf.function(lambda x, k=keepdims: function(x, axis, k))(tf.constant(x))
+        assert found.dtype == expected.dtype
+        np.testing.assert_array_equal(found, expected)
