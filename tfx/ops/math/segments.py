@@ -400,7 +400,8 @@ def _sorted(data: Any, segment_ids: Any, reason: Refusal, num_segments: Any = No
         ids = refused_unless(ox.GreaterOrEqual(ids, before), ids, reason)
     if num_segments is not None:
         return _Segments(data, ids, num_segments, op)
-    # -1 in front of them, for no rows at all.
-    last = ox.ReduceMax(ox.Concat(int64_constant([-1]), ids, axis=0))
+    # The last one; -1 in front of it, for no rows at all.
+    end = ox.Slice(ids, int64_constant([-1]), int64_constant([INT64_MAX]))
+    last = ox.ReduceMax(ox.Concat(int64_constant([-1]), end, axis=0))
     count = ox.Add(ox.Reshape(last, int64_constant([1])), int64_constant([1]))
     return _Segments(data, ids, count, op)
