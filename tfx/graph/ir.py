@@ -261,6 +261,8 @@ class Graph:
             tensors). What differentiates a call of it need not look inside.
         routine: For a graph of this library: computes the same from eager tensors by a library of
             Python's, which plans of the CPU use where it is called outside of branches and loops.
+        routine_from: Elements of the first input from which that is worth a step of a plan, which
+            it is where sizes are not known; None: it is for matrices that are not small.
         kernel: For a graph of this library: the number of the fused kernels' routine on matrices
             that computes its first result; those behind it have the following ones.
         library: Whether it is a part of this library, of which people want to see the name only.
@@ -271,6 +273,7 @@ class Graph:
     fuses: bool | None = None
     slopes: Sequence[Callable[..., Any] | None] = ()
     routine: Callable[[Sequence[Any]], Sequence[Any]] | None = None
+    routine_from: int | None = None
     kernel: int | None = None
 
     def __init__(self, name: str, parent: Graph | None = None) -> None:

@@ -72,7 +72,8 @@ class Rewriter:
             made = self.run(graph)
             # It computes what it did, so what is known of that still holds.
             made.library, made.slopes = graph.library, graph.slopes
-            made.routine, made.kernel = graph.routine, graph.kernel
+            made.routine, made.routine_from = graph.routine, graph.routine_from
+            made.kernel = graph.kernel
             known = self._callees[id(graph)] = graph, made
         return known[1]
 

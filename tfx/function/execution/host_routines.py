@@ -15,7 +15,7 @@ from typing import Any
 
 from tfx.core import dtypes
 from tfx.framework.tensor import from_array
-from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node
+from tfx.graph.ir import CALL, HOST, Graph, HostCall, Node, Value
 from tfx.graph.passes.inline_calls import expand_calls
 from tfx.graph.passes.kernel_operators.matrices import matrix_operation
 from tfx.kernels.library import usable_library
@@ -55,6 +55,9 @@ class _Steps:
             return _is_long(node) and (node.device or device).startswith("CPU")
         if node.op != CALL or node.attrs["graph"].routine is None:
             return False
+        least = node.attrs["graph"].routine_from
+        if least is not None:
+            return _has_many(node.inputs[0], least) and (node.device or device).startswith("CPU")
         operation = matrix_operation(node) if self._has_kernels else None
         most = _SMALL
         if operation is not None:
@@ -77,6 +80,13 @@ class _Steps:
         return found
 
 
+def _has_many(x: Value | None, least: int) -> bool:
+    """True if a value has so many elements, or may have."""
+    if x is None or x.shape is None or not all(isinstance(d, int) for d in x.shape):
+        return True
+    return math.prod([d for d in x.shape if isinstance(d, int)]) >= least
+
+
 def _is_long(transform: Node) -> bool:
     """True if NumPy computes a transform sooner, by what is known of its sizes."""
     x, length, axis = [*transform.inputs, None, None][:3]
@@ -85,7 +95,7 @@ def _is_long(transform: Node) -> bool:
     both = transform.attrs.get("inverse", 0) and transform.attrs.get("onesided", 0)
     if both or x.shape is None or dtypes.from_onnx(x.dtype) not in dft_by_numpy.KINDS:
         return False
-    return math.prod([d for d in x.shape if isinstance(d, int)]) >= dft_by_numpy.LEAST
+    return _has_many(x, dft_by_numpy.LEAST)
 
 
 def _step(node: Node) -> Node:
@@ -93,7 +103,7 @@ def _step(node: Node) -> Node:
         return _step_of_transform(node)
     callee: Graph = node.attrs["graph"]
     assert callee.routine is not None
-    call = HostCall(callee.name, callee.routine, "by LAPACK", effect=False)
+    call = HostCall(callee.name, callee.routine, "by NumPy", effect=False)
     return node.replaced(attrs={"call": call}, op=HOST, device=None)
 
 

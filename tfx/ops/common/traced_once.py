@@ -52,6 +52,7 @@ class Composite:
             through it eagerly.
         routine: The same on the CPU by a library of Python's: used eagerly, and in plans outside of
             branches and loops. What is saved never has it.
+        routine_from: Elements from which plans use it; see ``Graph.routine_from``.
         kernel: Given the options, which routine of the fused kernels computes the first result;
             those behind it have the following ones.
     """
@@ -62,11 +63,13 @@ class Composite:
         name: str | None = None,
         slopes: Sequence[Slope] = (),
         routine: HostRoutine | None = None,
+        routine_from: int | None = None,
         kernel: Callable[..., MatrixOperation] | None = None,
     ) -> None:
         self._body = body
         self._slopes = slopes
         self._routine = routine
+        self._routine_from = routine_from
         self._kernel = kernel
         self._name = name or body.__name__.strip("_")
         self._graphs: dict[Any, ir.Graph] = {}
@@ -128,6 +131,7 @@ class Composite:
         traced.graph.slopes = self._slopes
         if self._routine is not None:
             traced.graph.routine = lambda given: self(*given, **options)
+            traced.graph.routine_from = self._routine_from
         if self._kernel is not None:
             traced.graph.kernel = self._kernel(**options)
         with using(graph=traced, tapes=(), scope="", device=None):

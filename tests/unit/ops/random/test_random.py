@@ -14,7 +14,9 @@ from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.convert import constant
 from tfx.graph.ir import CALL
+from tfx.ops.array import ranges
 from tfx.ops.array.shape import shape
+from tfx.ops.random import distributions
 from tfx.ops.random import random as module
 from tfx.testing import assert_close
 
@@ -218,3 +220,20 @@ def test_split_and_fold_in():
 def test_errors(f, message):
     with pytest.raises((InvalidArgumentError, ValueError), match=message):
         f()
+
+
+@pytest.mark.parametrize("span", [2**63 - 1, 2**40, 3])
+def test_numpy_puts_keys_in_the_order_of_the_operator(span):
+    keys = np.random.default_rng(0).integers(-span, span, 5000)
+    (found,) = distributions._order_by_numpy(keys, np.array([5000]))
+    np.testing.assert_array_equal(found, np.argsort(~keys, kind="stable"))
+
+
+def test_many_rows_are_shuffled_alike_eagerly_in_plans_and_in_loops():
+    def order(count):
+        return module.stateless_shuffle(ranges.range(count), [1, 2])
+
+    eager = order(5000).numpy()
+    np.testing.assert_array_equal(run_traced(lambda: order(5000)), eager)
+    np.testing.assert_array_equal(run_traced(order, constant(5000)), eager)
+    np.testing.assert_array_equal(np.sort(eager), np.arange(5000))
