@@ -40,6 +40,8 @@ from tfx.ops.common.shapes import (
     shape_vector,
 )
 
+# Beyond every element.
+_FAR = 2**62
 _MODES = ("CONSTANT", "REFLECT", "SYMMETRIC")
 
 
@@ -145,8 +147,12 @@ def _symmetric(x: Tensor, pads: Tensor) -> Tensor:
     rank = known_rank(x, "pad")
     known = static_ints(pads)
     zero, one = int64_constant(0), int64_constant(1)
+    shape = raw_shape(x)
     for axis in range(rank):
         if known is not None and not known[axis] and not known[axis + rank]:
+            continue
+        if known is not None and shape is not None and isinstance(shape[axis], int):
+            x = _mirrored(x, known[axis], known[axis + rank], axis)
             continue
         size = ox.Squeeze(dimension(x, axis), int64_constant([0]))
         before = ox.Gather(pads, int64_constant(axis))
@@ -159,6 +165,18 @@ def _symmetric(x: Tensor, pads: Tensor) -> Tensor:
         mirrored = ox.Sub(ox.Sub(period, one), turn)
         x = ox.Gather(x, ox.Min(turn, mirrored), axis=axis)
     return x
+
+
+def _mirrored(x: Tensor, before: int, after: int, axis: int) -> Tensor:
+    """Elements at both ends of an axis, which has as many, put around it backwards."""
+    ends = [_backwards(x, before - 1, -_FAR, axis)] if before else []
+    behind = [_backwards(x, -1, -after - 1, axis)] if after else []
+    return ox.Concat(*ends, x, *behind, axis=axis)
+
+
+def _backwards(x: Tensor, first: int, end: int, axis: int) -> Tensor:
+    numbers = [int64_constant([n]) for n in (first, end, axis, -1)]
+    return ox.Slice(x, *numbers)
 
 
 @gradient("Pad")
@@ -199,10 +217,17 @@ def _mirror_grad(
     known, rank = static_ints(pads), known_rank(x, "the gradient of Pad")
     along = list(range(rank)) if axes is None else static_ints(axes)
     assert along is not None
+    sizes = raw_shape(x)
     for i, axis in enumerate(along):
         ends = [i, i + len(along)]
         if known is not None and not any(known[e] for e in ends):
             continue
+        length = None if sizes is None else sizes[axis]
+        if known is not None and attrs.get("mode") == "reflect" and isinstance(length, int):
+            before, after = (known[e] for e in ends)
+            if 0 <= before < length and 0 <= after < length:
+                dy = _folded(dy, before, after, axis % rank, length)
+                continue
         size = dimension(x, axis)
         scalar = ox.Squeeze(size, int64_constant([0]))
         places = ox.Range(int64_constant(0), scalar, int64_constant(1))
@@ -212,6 +237,26 @@ def _mirror_grad(
         shape = concat_shape(shape_vector(dy, 0, axis), size, shape_vector(dy, axis + 1))
         dy = scatter_along(shape, places, dy, axis)
     return dy
+
+
+def _folded(dy: Tensor, before: int, after: int, axis: int, length: int) -> Tensor:
+    """What is around an axis added to what it mirrors: the ends themselves were not repeated."""
+    total = _middle(dy, before, before + length, axis)
+    if before:
+        mirrored = _backwards(dy, before - 1, -_FAR, axis)
+        total = ox.Add(total, _among_zeros(mirrored, 1, length - 1 - before, axis))
+    if after:
+        mirrored = _backwards(dy, -1, -after - 1, axis)
+        total = ox.Add(total, _among_zeros(mirrored, length - 1 - after, 1, axis))
+    return total
+
+
+def _middle(x: Tensor, start: int, end: int, axis: int) -> Tensor:
+    return ox.Slice(x, int64_constant([start]), int64_constant([end]), int64_constant([axis]))
+
+
+def _among_zeros(x: Tensor, before: int, after: int, axis: int) -> Tensor:
+    return ox.Pad(x, int64_constant([before, after]), None, int64_constant([axis]))
 
 
 @batching("Pad")

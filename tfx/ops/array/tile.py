@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -48,6 +49,9 @@ from tfx.ops.common.shapes import (
     shape_argument,
     shape_vector,
 )
+
+# Copies that are joined, and elements that each of them has at most.
+_FEW = 16
 
 
 def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
@@ -157,9 +161,22 @@ def _evenly(x: Tensor, times: Tensor, axis: int) -> Tensor:
     behind = shape_vector(x, axis + 1)
     front = shape_vector(x, 0, axis + 1)
     apart = ox.Unsqueeze(x, int64_constant([axis + 1]))
-    copies = ox.Expand(apart, concat_shape(front, times, behind))
+    number = static_int(times)
+    if number is not None and 1 < number <= _FEW and _is_short(x, axis):
+        copies = ox.Concat(*[apart] * number, axis=axis + 1)
+    else:
+        copies = ox.Expand(apart, concat_shape(front, times, behind))
     length = product(concat_shape(dimension(x, axis), times))
     return reshape_to(copies, concat_shape(shape_vector(x, 0, axis), length, behind))
+
+
+def _is_short(x: Tensor, axis: int) -> bool:
+    """True if few elements lie behind an axis: ``Expand`` takes long for each such part."""
+    shape = raw_shape(x)
+    behind = None if shape is None else shape[axis + 1 :]
+    if behind is None or not all(isinstance(d, int) for d in behind):
+        return False
+    return math.prod([d for d in behind if isinstance(d, int)]) <= _FEW
 
 
 def repeated_places(times: Tensor) -> Tensor:

@@ -449,11 +449,18 @@ def cross(a: Any, b: Any, name: str | None = None) -> Tensor:
                 f"Cross-products are only defined for 3-element vectors; got shape {t.shape}.",
                 op="Cross",
             )
-    first, second = (int64_constant(order) for order in ([1, 2, 0], [2, 0, 1]))
-    axis = {"axis": -1}
-    p, q = (ox.Gather(x, order, **axis) for order in (first, second))
-    r, s = (ox.Gather(y, order, **axis) for order in (second, first))
-    return ox.Sub(ox.Mul(p, r), ox.Mul(q, s))
+    a0, a1, a2 = _parts(x)
+    b0, b1, b2 = _parts(y)
+    found = [
+        ox.Sub(ox.Mul(p, s), ox.Mul(q, r))
+        for p, q, r, s in ((a1, a2, b1, b2), (a2, a0, b2, b0), (a0, a1, b0, b1))
+    ]
+    return ox.Concat(*found, axis=-1)
+
+
+def _parts(x: Tensor) -> tuple[Tensor, ...]:
+    """The three elements along the last axis, which stays."""
+    return ox.Split(x, int64_constant([1, 1, 1]), axis=-1, outputs=3)
 
 
 @gradient("Trilu")

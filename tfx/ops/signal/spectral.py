@@ -77,8 +77,30 @@ def frame(
     if missing:
         around = [[0, missing if i == place else 0] for i in range(rank)]
         x = pad(x, around, constant_values=pad_value)
-    starts = np.arange(frames)[:, None] * step + np.arange(length)
-    return gather(x, starts.astype(np.int32), axis=place)
+    part = math.gcd(length, step)
+    places = np.arange(frames)[:, None] * (step // part) + np.arange(length // part)
+    return _picked(x, constant(places, dtypes.int32), part, place)
+
+
+def _picked(x: Tensor, places: Tensor, part: int, axis: int) -> Tensor:
+    """Frames of a signal, whose samples are taken by parts.
+
+    Args:
+        x: The signal.
+        places: Which parts make each frame.
+        part: Samples of a part.
+        axis: The axis of the samples.
+    """
+    if part == 1:
+        return gather(x, places, axis=axis)
+    one, length = int64_constant([axis]), int64_constant([part])
+    count = ox.Div(dimension(x, axis), length)
+    whole = ox.Slice(x, int64_constant([0]), ox.Mul(count, length), one)
+    head, tail = shape_vector(x, 0, axis), shape_vector(x, axis + 1)
+    parts = reshape_to(whole, concat_shape(head, count, length, tail))
+    found = gather(parts, places, axis=axis)
+    frames, row = dimension(found, axis), ox.Mul(dimension(found, axis + 1), length)
+    return reshape_to(found, concat_shape(head, frames, row, tail))
 
 
 def _late_frames(x: Tensor, length: int, step: int, padding: Any, place: int) -> Tensor:
@@ -95,11 +117,12 @@ def _late_frames(x: Tensor, length: int, step: int, padding: Any, place: int) ->
         amounts = [missing if i == place else zero for i in range(x.shape.rank or 0)]
         rows = [ox.Concat(zero, n, axis=0) for n in amounts]
         x = pad(x, stack(rows), constant_values=padding)
-    return gather(x, _late_places(frames, length, step), axis=place)
+    part = math.gcd(length, step)
+    return _picked(x, _late_places(frames, length // part, step // part), part, place)
 
 
 def _late_places(frames: Tensor, length: int, step: int) -> Tensor:
-    """The numbers of the samples of each of as many frames as only a run tells."""
+    """The numbers of the samples, or parts, of each of as many frames as only a run tells."""
     count = ox.Squeeze(frames, int64_constant([0]))
     starts = ox.Range(int64_constant(0), count, int64_constant(1)) * int64_constant([step])
     column = ox.Unsqueeze(starts, int64_constant([1]))

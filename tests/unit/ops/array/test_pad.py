@@ -156,3 +156,23 @@ def test_floating_tensors_in_lists_of_integers_are_cast(traced):
 def test_floats_and_floating_tensors_alone_are_not_cast(call):
     with pytest.raises(tf.errors.InvalidArgumentError, match="not in the list of allowed"):
         call()
+
+
+@pytest.mark.parametrize("mode", ["REFLECT", "SYMMETRIC"])
+@pytest.mark.parametrize("known", [True, False])
+def test_what_mirrored_borders_get_goes_to_what_they_mirror(mode, known):
+    pads = [[2, 3], [0, 1], [3, 0]]
+    x = tf.constant(np.random.default_rng(0).normal(size=(4, 2, 5)).astype(np.float32))
+    numbers = np.pad(np.arange(40).reshape(4, 2, 5), pads, mode.lower())
+    weights = np.random.default_rng(1).normal(size=numbers.shape).astype(np.float32)
+
+    def slope(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.pad(x, pads, mode) * weights)
+        return tape.gradient(y, x)
+
+    expected = np.bincount(numbers.ravel(), weights.ravel(), 40).reshape(4, 2, 5)
+    spec = None if known else [tf.TensorSpec([None] * 3)]
+    for function in [slope] * known + [tf.function(slope, input_signature=spec)]:
+        np.testing.assert_allclose(function(x), expected, atol=1e-5)

@@ -133,3 +133,12 @@ def test_sequence_mask_of_lengths_that_are_no_whole_numbers():
     lengths = np.array([1.2, 2.0, 0.0], np.float32)
     expected = np.arange(2) < lengths[:, None]
     check(sequence_mask, [lengths], expected)
+
+
+@pytest.mark.parametrize("times", [0, 1, 2, 16, 17])
+@pytest.mark.parametrize("shape", [(6,), (2, 3, 4), (0,), (2, 0)], ids=str)
+def test_every_element_equally_often(times, shape):
+    x = np.arange(float(np.prod(shape))).reshape(shape)
+    for axis in (None, *range(-len(shape), len(shape))):
+        expected = np.repeat(x, times, axis)
+        np.testing.assert_array_equal(repeat(constant(x), times, axis), expected)

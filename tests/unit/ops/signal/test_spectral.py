@@ -108,3 +108,19 @@ def test_mel_bands() -> None:
 def test_refused(f: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         f()
+
+
+@pytest.mark.parametrize(("length", "step"), [(4, 2), (6, 4), (8, 8), (3, 7), (12, 5), (30, 10)])
+@pytest.mark.parametrize("pad_end", [False, True])
+def test_frames_of_parts(length: int, step: int, pad_end: bool) -> None:
+    x = np.arange(2 * 20 * 3.0).reshape(2, 20, 3)
+    count = -(-20 // step) if pad_end else max(0, (20 - length) // step + 1)
+    long = np.pad(x, [[0, 0], [0, 40], [0, 0]])
+    frames = [long[:, i * step : i * step + length] for i in range(count)]
+    expected = np.stack(frames, 1) if frames else np.zeros((2, 0, length, 3))
+    late = tf.function(
+        lambda x: tf.signal.frame(x, length, step, pad_end, axis=1),
+        input_signature=[tf.TensorSpec([None] * 3, tf.float64)],
+    )
+    for found in (tf.signal.frame(x, length, step, pad_end, axis=1), late(x)):
+        np.testing.assert_array_equal(found, expected)
