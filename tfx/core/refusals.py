@@ -134,6 +134,7 @@ class Refusal(enum.Enum):
         "Incompatible shapes: two dimensions must be equal or one of them 1",
     )
     SHUFFLED = 48, "RandomIndexShuffle", "index is not in [0, max_index]"
+    STITCHED = 49, "DynamicStitch", "indices must not be negative"
 
     def __init__(self, number: int, op: str, text: str, advice: str = "") -> None:
         self.dimension = _FIRST - number

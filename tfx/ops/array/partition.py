@@ -12,8 +12,8 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
-from tfx.framework.guards import refused_unless
-from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
+from tfx.framework.guards import refused_if_negative, refused_unless
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array
 from tfx.ops.array.scatter import scatter_nd
 from tfx.ops.array.unique import bincount
 from tfx.ops.common.arguments import (
@@ -150,20 +150,37 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
         flat = concat_shape(int64_constant([-1]), shape_vector(part, rank))
         rows.append(reshape_to(part, flat))
         wheres.append(ox.Reshape(cast_to(where, dtypes.int64), int64_constant([-1])))
-    where = ox.Concat(*wheres, axis=0)
-    values = ox.Concat(*rows, axis=0)
-    # Of rows with one place the last one is taken: the others are put to a place behind the end.
+    # One row more, of zeros: what no index names has the number -1, which is the last one's.
+    last = concat_shape(int64_constant([1]), shape_vector(rows[0], 1))
+    values = ox.Concat(*rows, filled(last, _nothing(rows[0]), rows[0].dtype), axis=0)
+    return ox.Gather(values, _last_rows(wheres))
+
+
+def _nothing(x: Tensor) -> Any:
+    return b"" if x.dtype is dtypes.string else 0
+
+
+def _last_rows(places: list[Tensor]) -> Tensor:
+    """For each place up to the largest, the number of the last row that is put there, or -1.
+
+    Args:
+        places: Of the rows, int64 vectors, one behind the other.
+    """
+    where = ox.Concat(*places, axis=0)
+    if isinstance(where, EagerTensor):
+        view = where.view()
+        if view.size and view.min() < 0:
+            raise InvalidArgumentError(Refusal.STITCHED.said(), op=Refusal.STITCHED.op)
+        found = np.full(int(view.max(initial=-1)) + 1, -1, np.int64)
+        found[view] = np.arange(view.size)  # of several the last one stays
+        return from_array(found, owned=True)
+    where = refused_if_negative(where, Refusal.STITCHED)
     most = ox.Concat(int64_constant([-1]), where, axis=0)
     size = ox.Add(ox.ReduceMax(most, keepdims=1), int64_constant([1]))
-    count = ox.Squeeze(ox.Shape(where))
+    count = ox.Squeeze(ox.Shape(where), int64_constant([0]))
     steps = ox.Range(int64_constant(0), count, int64_constant(1))
-    column = ox.Unsqueeze(where, int64_constant([1]))
     never = filled(size, -1, dtypes.int64)
-    winners = ox.ScatterElements(never, where, steps, reduction="max")
-    wins = ox.Equal(ox.Gather(winners, where), steps)
-    kept = ox.Compress(column, wins, axis=0)
-    shape = concat_shape(size, shape_vector(values, 1))
-    return scatter_nd(kept, ox.Compress(values, wins, axis=0), shape)
+    return ox.ScatterElements(never, where, steps, reduction="max")
 
 
 def _lists(indices: Any, data: Any, op: str) -> tuple[list[Tensor], list[Tensor]]:

@@ -66,3 +66,12 @@ def test_confusion_matrix() -> None:
 def test_refused(f: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         f()
+
+
+@pytest.mark.parametrize("wrap", [lambda f: f, tf.function], ids=["eager", "traced"])
+def test_stitching_takes_the_last_row_of_a_place_and_refuses_negative_ones(wrap: Any) -> None:
+    stitch = wrap(lambda a, b: tf.dynamic_stitch([a, [3]], [b, [["new"]]]))
+    found = stitch(tf.constant([3, 0]), tf.constant([["old"], ["first"]]))
+    assert found.numpy().tolist() == [[b"first"], [b""], [b""], [b"new"]]
+    with pytest.raises(InvalidArgumentError, match="must not be negative"):
+        stitch(tf.constant([3, -1]), tf.constant([["old"], ["first"]]))
