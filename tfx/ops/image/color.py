@@ -114,9 +114,14 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         array([0., 4.], dtype=float32)
     """
     x, kind = _as_float(images)
-    mean = reduce_mean(x, [-3, -2], keepdims=True)
-    found = (x - mean) * _like(contrast_factor, x) + mean
+    found = _contrasted(x, _like(contrast_factor, x))
     return convert_image_dtype(found, kind, saturate=True)
+
+
+@eagerly_at_once
+def _contrasted(x: Tensor, factor: Tensor) -> Tensor:
+    mean = reduce_mean(x, [-3, -2], keepdims=True)
+    return (x - mean) * factor + mean
 
 
 def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
@@ -295,8 +300,12 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         array([[0.2989]], dtype=float32)
     """
     x, kind = _as_float(images)
-    grey = reduce_sum(x * constant(_GREY, x.dtype), -1, keepdims=True)
-    return convert_image_dtype(grey, kind)
+    return convert_image_dtype(_brightness(x), kind)
+
+
+@eagerly_at_once
+def _brightness(x: Tensor) -> Tensor:
+    return reduce_sum(x * constant(_GREY, x.dtype), -1, keepdims=True)
 
 
 def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:

@@ -159,8 +159,8 @@ def resized(made: Tensor, top: int, size: Tensor | list[int], mode: dict[str, An
     _check_sides(made, top, size)
     targets = int64_constant(size) if isinstance(size, list) else size
     batch = made if top else ox.Unsqueeze(made, int64_constant([0]))
-    sides = batch.shape[1:3].as_list()
-    if mode == _MODES[ResizeMethod.BICUBIC] and isinstance(size, list) and None not in sides:
+    sides = [side for side in batch.shape[1:3].as_list() if side is not None]
+    if mode == _MODES[ResizeMethod.BICUBIC] and isinstance(size, list) and len(sides) == 2:
         found = cubic(batch, sides, size)
         return found if top else ox.Squeeze(found, int64_constant([0]))
     # Channels first: the kernels are made for that layout.

@@ -10,7 +10,7 @@ from tfx.framework.apply import apply
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.rules import OpRecord, gradient, linear
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.ops.common.arguments import (
     cast_to,
     numpy_as_integers,
@@ -108,6 +108,8 @@ def _cumprod_grad(op: OpRecord, dy: Tensor) -> tuple[Tensor | None, None]:
     zero, one = scalar_like(0, x), scalar_like(1, x)
     is_zero = equal(x, zero)
     slope = divide(_summed_back(op, multiply(dy, op.outputs[0])), ox.Where(is_zero, one, x))
+    if isinstance(is_zero, EagerTensor) and not is_zero.view().any():
+        return slope, None
     # At a zero count the products without it. They are 0 behind other zeros, but grow with those:
     # the n-th zero on the way has only slopes of order n and higher. Each has a place of its own
     # along a new last axis.

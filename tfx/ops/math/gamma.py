@@ -16,7 +16,7 @@ from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.ops.common.arguments import cast_to, require_dtype, tensor
 from tfx.ops.common.shapes import raw_shape
-from tfx.ops.common.traced_once import Composite
+from tfx.ops.common.traced_once import Composite, eagerly_at_once
 from tfx.ops.math.arithmetic import add, divide, multiply, subtract
 from tfx.ops.math.comparison import equal, less
 from tfx.ops.math.elementwise import abs, is_inf, log, log1p, negative, reciprocal, round, square
@@ -118,6 +118,11 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
         np.float32(-0.5772157)
     """
     x, wide = in_double(x, "Digamma")
+    return cast_to(_digamma(wide), x.dtype)
+
+
+@eagerly_at_once
+def _digamma(wide: Tensor) -> Tensor:
     reflected, w, r = _reflect(wide)
     small, z = _shift(w)
     series = _series(z, [b / (2 * k) for k, b in _numbered()], odd=False)
@@ -130,7 +135,7 @@ def digamma(x: Any, name: str | None = None) -> Tensor:
     pole = equal(r, 0.0)
     angle = multiply(where(pole, math.nan, r), math.pi)
     mirror = divide(multiply(math.pi, cos(angle)), sin(angle))
-    return cast_to(where(reflected, subtract(value, mirror), value), x.dtype)
+    return where(reflected, subtract(value, mirror), value)
 
 
 # Its formula's own derivative would take ten times as long.
