@@ -255,6 +255,14 @@ def test_cubic_interpolation_is_that_of_matrices_of_weights(sides):
 
 
 @pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
+def test_several_functions_resize_alike(method):
+    """What is known of sizes is remembered, and belongs to no graph."""
+    first, second = (tf.function(lambda x: tf.image.resize(x, [11, 17], method)) for _ in range(2))
+    np.testing.assert_array_equal(first(X), second(X))
+    np.testing.assert_allclose(first(X), tf.image.resize(X, [11, 17], method), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["bilinear", "nearest", "bicubic"])
 def test_what_is_not_finite_stays_where_it_is(method):
     image = np.zeros((1, 20, 20, 1), np.float32)
     image[0, 10, 10, 0] = np.inf

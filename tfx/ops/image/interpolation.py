@@ -12,7 +12,6 @@ import functools
 import numpy as np
 
 from tfx.framework.builder import ox
-from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor, from_array
 from tfx.ops.array.transpose import transpose
 from tfx.ops.image.resampling import KERNELS
@@ -46,7 +45,7 @@ def _along_rows(x: Tensor, side: int, target: int) -> Tensor:
 
 
 @functools.lru_cache(maxsize=64)
-def _taps(side: int, target: int) -> list[tuple[Tensor, EagerTensor]]:
+def _taps(side: int, target: int) -> list[tuple[EagerTensor, EagerTensor]]:
     """For each of four numbers, which row every row of the result takes, and how much of it.
 
     A row that would count nothing, or that is outside of the image, is the one that counts most,
@@ -66,6 +65,6 @@ def _taps(side: int, target: int) -> list[tuple[Tensor, EagerTensor]]:
     weights[rows, most] = shared
     places = np.where(idle, places[rows, most][:, None], places)
     return [
-        (int64_constant(places[:, k]), from_array(weights[:, k, None].astype(np.float32)))
+        (from_array(places[:, k]), from_array(weights[:, k, None].astype(np.float32)))
         for k in range(_TAPS)
     ]
