@@ -48,7 +48,9 @@ _known, __dir__ = lazy_namespace(
         """,
         "tfx.framework.composite.indexed_slices": "IndexedSlicesValue",
         "tfx.sparse_ops.sparse_tensor": "SparseTensorValue",
-        "tfx.summary.event_pb2": "SummaryMetadata=Metadata",
+        "tfx.summary.event_pb2": """
+            Event HistogramProto LogMessage SessionLog Summary SummaryMetadata=Metadata
+        """,
         "tfx.ops.array.indexed_slices": "convert_to_tensor_or_indexed_slices",
         "tfx.compat.v1.graph.name_scopes": "name_scope op_scope",
         "tfx.compat.v1.ops.array_ops": """

@@ -11,6 +11,8 @@ __getattr__, __dir__ = lazy_namespace(
             FileWriter FileWriterCache audio histogram image merge merge_all scalar tensor_summary
             text
         """,
-        "tfx.summary.event_pb2": "Event Summary",
+        "tfx.summary.event_pb2": """
+            Event SessionLog Summary SummaryDescription TaggedRunMetadata
+        """,
     },
 )

@@ -169,3 +169,29 @@ def test_one_writer_for_a_folder(tmp_path):
             writer.add_summary(b"")
         assert cache.get(str(tmp_path)) is not writer
         cache.clear()
+
+
+def test_programs_make_messages_of_their_own(tmp_path):
+    numbers = v1.HistogramProto(min=0, max=2, num=2, sum=2, sum_squares=4, bucket_limit=[1, 3])
+    numbers.bucket.extend([1, 1])
+    image = v1.Summary.Image(height=1, width=2, colorspace=3, encoded_image_string=b"png")
+    made = v1.Summary(value=[v1.Summary.Value(tag="accuracy", simple_value=0.25)])
+    made.value.add(tag="weights", histo=numbers)
+    made.value.add(tag="picture", image=image)
+    made.value.add(tag="tensor", tensor=tf.make_tensor_proto([1, 2]))
+    with v1.summary.FileWriter(tmp_path) as writer:
+        writer.add_summary(made, 5)
+        log = v1.SessionLog(status=v1.SessionLog.CHECKPOINT, checkpoint_path="model-5")
+        writer.add_session_log(log, 6)
+        writer.add_event(v1.Event(step=7, log_message=v1.LogMessage(message="done")))
+    (path,) = tmp_path.iterdir()
+    _, values, session, message = v1.train.summary_iterator(str(path))
+    assert (values.step, session.step, message.step) == (5, 6, 7)
+    accuracy, weights, picture, tensor = values.summary.value
+    assert (accuracy.tag, accuracy.simple_value) == ("accuracy", 0.25)
+    assert accuracy.WhichOneof("value") == "simple_value"
+    assert list(weights.histo.bucket_limit) == [1, 3]
+    assert picture.image == image
+    assert tf.make_ndarray(tensor.tensor).tolist() == [1, 2]
+    assert session.session_log.checkpoint_path == "model-5"
+    assert message.log_message.message == "done"

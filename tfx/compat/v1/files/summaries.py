@@ -395,6 +395,18 @@ class FileWriter:
         """
         self._add(event.SerializeToString())
 
+    def add_session_log(self, session_log: Any, global_step: Any = None) -> None:
+        """Write what became of a session.
+
+        Args:
+            session_log: A ``SessionLog`` message.
+            global_step: The number of the step; None: 0.
+        """
+        message = pb.SessionLog.FromString(session_log.SerializeToString())
+        step = int(global_step or 0)
+        event = pb.Event(wall_time=time.time(), step=step, session_log=message)
+        self._add(event.SerializeToString())
+
     def add_graph(self, graph: Any, global_step: Any = None, graph_def: Any = None) -> None:
         """Write the operations of a graph.
 
