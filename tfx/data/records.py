@@ -133,7 +133,8 @@ def compression_errors(path: str) -> Iterator[None]:
         raise DataLossError(f"{path}: {e}") from e
 
 
-def _opened(path: str, compression: str, size: int) -> IO[bytes]:
+def opened(path: str, compression: str, size: int) -> IO[bytes]:
+    """A file without its compression, and with a buffer of a size."""
     if compression == "GZIP":
         return io.BufferedReader(gzip.open(path), size)
     if compression == "ZLIB":
@@ -159,7 +160,7 @@ def _inflated(data: bytes, path: str) -> bytes:
 
 def lines(path: str, compression: str, size: int) -> Iterator[bytes]:
     """The lines of a file, without what ends them."""
-    with _opened(path, compression, size) as file:
+    with opened(path, compression, size) as file:
         for line in file:
             if line.endswith(b"\n"):
                 line = line[:-2] if line.endswith(b"\r\n") else line[:-1]
@@ -179,7 +180,7 @@ def _read(file: IO[bytes], length: int) -> bytes:
 
 def tfrecords(path: str, compression: str, size: int) -> Iterator[bytes]:
     """The records of a TFRecord file, compared with their checksums."""
-    with _opened(path, compression, size) as file:
+    with opened(path, compression, size) as file:
         offset = 0
         while True:
             head = file.read(12)
@@ -202,7 +203,7 @@ def fixed_records(
     path: str, compression: str, size: int, record: int, header: int, footer: int
 ) -> Iterator[bytes]:
     """The records of a file of records of one length, between a header and a footer."""
-    with _opened(path, compression, size) as file:
+    with opened(path, compression, size) as file:
         body = file.read()[header:]
     body = body[: len(body) - footer] if footer else body
     if len(body) % record:

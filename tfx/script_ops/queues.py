@@ -1,29 +1,30 @@
 """``tf.queue``: queues between threads, which Python keeps.
 
 An element is a list of arrays. In a function each call of a method is a step of the plan, in
-program order; a queue is no part of what is saved.
+program order; a queue is no part of what is saved. Each session has elements of its own.
 """
 
 from __future__ import annotations
 
 import itertools
 import random
-import threading
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
-from tfx.core.errors import CancelledError, OutOfRangeError
+from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.operation import Operation
 from tfx.framework.tensor import SymbolicTensor, Tensor
+from tfx.ops.array.static_value import get_static_value
 from tfx.ops.common.python_ops import by_python
+from tfx.script_ops.queue_elements import Element, QueueElements
+from tfx.script_ops.session_resources import PerSession
 
-Element: TypeAlias = "list[np.ndarray[Any, Any]]"
 _numbers = itertools.count()
 
 
@@ -42,14 +43,13 @@ class QueueBase:
         given = list(dtypes) if isinstance(dtypes, list | tuple) else [dtypes]
         self._dtypes = [_as_dtype(d) for d in given]
         self._shapes = _shapes_of(shapes, len(given))
+        self._check_shapes(shapes is not None)
         self._names = None if names is None else [names] if isinstance(names, str) else list(names)
         if self._names is not None and len(self._names) != len(given):
             raise ValueError(f"Queue has {len(given)} components, but {len(self._names)} names.")
         self._capacity = capacity if capacity >= 0 else None
         self._name = f"_{next(_numbers)}_{name}"
-        self._elements: list[Element] = []
-        self._closed = False
-        self._changed = threading.Condition()
+        self._held = PerSession(self._nothing)
 
     @property
     def dtypes(self) -> list[DType]:
@@ -86,14 +86,16 @@ class QueueBase:
             ValueError: another number of components, or shapes that do not fit.
         """
         return self._run(
-            "enqueue", self._components(vals, many=False), lambda parts: self._add([parts])
+            "enqueue",
+            self._components(vals, many=False),
+            lambda parts: self._held.get().add([parts]),
         )
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation | None:
         """Add the slices along the first axes, one after the other; see ``enqueue``."""
 
         def add(parts: Element) -> None:
-            self._add([list(rows) for rows in zip(*parts, strict=True)])
+            self._held.get().add([list(rows) for rows in zip(*parts, strict=True)])
 
         return self._run("enqueue_many", self._components(vals, many=True), add)
 
@@ -107,7 +109,7 @@ class QueueBase:
             OutOfRangeError: the queue is closed, and empty.
         """
         shapes = [s.as_list() if s.rank is not None else None for s in self._shapes]
-        return self._packed(self._taken("dequeue", shapes, lambda: self._take(1, 1)[0]))
+        return self._packed(self._taken("dequeue", shapes, lambda: self._held.get().take(1, 1)[0]))
 
     def dequeue_many(self, n: Any, name: str | None = None) -> Any:
         """Take n elements, once there are as many, joined along a new first axis; see ``dequeue``.
@@ -127,7 +129,8 @@ class QueueBase:
         """Take no more elements; those that are there can still be taken.
 
         Args:
-            cancel_pending_enqueues: End the calls that wait for room with a ``CancelledError``.
+            cancel_pending_enqueues: End the calls that wait for room with a ``CancelledError``;
+                otherwise they still add what they have.
             name: Accepted for compatibility.
 
         Returns:
@@ -135,29 +138,38 @@ class QueueBase:
         """
 
         def close(_: Element) -> None:
-            with self._changed:
-                self._closed = True
-                self._changed.notify_all()
+            self._held.get().close(cancel_pending_enqueues)
 
         return self._run("close", [], close)
 
     def is_closed(self, name: str | None = None) -> Tensor:
         """Whether it is closed: a scalar of bools."""
-        return self._told("is_closed", lambda: self._closed, dtypes.bool)
+        return self._told("is_closed", lambda: self._held.get().closed, dtypes.bool)
 
     def size(self, name: str | None = None) -> Tensor:
         """The number of elements: an int32 scalar."""
-        return self._told("size", lambda: len(self._elements), dtypes.int32)
+        return self._told("size", lambda: len(self._held.get()), dtypes.int32)
+
+    def take_array(self) -> Any:
+        """Take an element of one component, as an array, once there is one.
+
+        Raises:
+            OutOfRangeError: the queue is closed, and empty.
+        """
+        return self._held.get().take(1, 1)[0][0]
 
     # What kinds of queues differ in
 
-    def _choose(self) -> int:
-        """The place of the next element."""
-        return 0
+    _left = 0
 
-    def _available(self) -> int:
-        """How many elements may be taken now."""
-        return len(self._elements)
+    def _chooser(self) -> Callable[[Sequence[Element]], int]:
+        """Tells the place of the next element."""
+        return lambda elements: 0
+
+    def _check_shapes(self, given: bool) -> None:
+        """Refuse shapes that elements cannot be joined by."""
+        if given and not all(s.is_fully_defined() for s in self._shapes):
+            raise ValueError(f"All shapes must be fully defined: {self._shapes}")
 
     def _stacked(self, rows: Sequence[Any]) -> Any:
         """A component of several elements."""
@@ -188,42 +200,29 @@ class QueueBase:
                 raise ValueError(f"Shape {have} is not that of {self._name}, {shape}.")
         return found
 
-    def _add(self, elements: Sequence[Element]) -> None:
-        for element in elements:
-            with self._changed:
-                while not self._closed and len(self._elements) == self._capacity:
-                    self._changed.wait()
-                if self._closed:
-                    raise CancelledError(f"{type(self).__name__} '{self._name}' is closed.")
-                self._elements.append([np.array(x) for x in element])
-                self._changed.notify_all()
-
-    def _take(self, count: int, least: int) -> list[Element]:
-        with self._changed:
-            while not self._closed and self._available() < count:
-                self._changed.wait()
-            found = len(self._elements)
-            if found < (count if not self._closed else least):
-                raise OutOfRangeError(
-                    f"{type(self).__name__} '{self._name}' is closed and has insufficient elements "
-                    f"(requested {count}, current size {found})"
-                )
-            taken = [self._elements.pop(self._choose()) for _ in range(min(count, found))]
-            self._changed.notify_all()
-            return taken
+    def _nothing(self) -> QueueElements:
+        title = f"{type(self).__name__} '{self._name}'"
+        return QueueElements(title, self._capacity, self._chooser(), self._left)
 
     def _joined(self, kind: str, n: Any, least: int | None) -> Any:
         count = convert_to_tensor(n, dtypes.int32)
-        shapes = [None if s.rank is None else [None, *s.as_list()] for s in self._shapes]
+        known = None if least is not None else get_static_value(count)
+        size = None if known is None else int(known)
+        shapes = [None if s.rank is None else [size, *s.as_list()] for s in self._shapes]
 
         def take(wanted: Any) -> Element:
             number = int(wanted)
+            if None in shapes:
+                raise InvalidArgumentError(
+                    f"{type(self).__name__}'s DequeueMany and DequeueUpTo require the components "
+                    "to have specified shapes."
+                )
             if not number:
                 return [
                     np.zeros((0, *(d or 0 for d in s.as_list())), t.as_numpy_dtype)
                     for s, t in zip(self._shapes, self._dtypes, strict=True)
                 ]
-            rows = self._take(number, number if least is None else least)
+            rows = self._held.get().take(number, number if least is None else least)
             return [self._stacked(part) for part in zip(*rows, strict=True)]
 
         return self._packed(self._taken(kind, shapes, take, count))
@@ -306,6 +305,12 @@ class FIFOQueue(QueueBase):
 class PaddingFIFOQueue(FIFOQueue):
     """A ``FIFOQueue`` that fills elements of different sizes up with zeros where it joins them."""
 
+    def _check_shapes(self, given: bool) -> None:
+        if not given:
+            raise ValueError("A PaddingFIFOQueue needs the shapes of its components: give shapes.")
+        if any(s.rank is None for s in self._shapes):
+            raise ValueError(f"All shapes must have a defined rank: {self._shapes}")
+
     def _stacked(self, rows: Sequence[Any]) -> Any:
         sizes = np.max([r.shape for r in rows], axis=0).astype(int) if rows[0].ndim else ()
         found = np.zeros((len(rows), *sizes), rows[0].dtype)
@@ -342,8 +347,8 @@ class PriorityQueue(QueueBase):
         kinds = [dtypes.int64, *behind]
         super().__init__(capacity, kinds, [TensorShape([]), *known], names, name)
 
-    def _choose(self) -> int:
-        return min(range(len(self._elements)), key=lambda i: int(self._elements[i][0]))
+    def _chooser(self) -> Callable[[Sequence[Element]], int]:
+        return lambda elements: min(range(len(elements)), key=lambda i: int(elements[i][0]))
 
 
 class RandomShuffleQueue(QueueBase):
@@ -373,10 +378,8 @@ class RandomShuffleQueue(QueueBase):
     ) -> None:
         super().__init__(capacity, dtypes, shapes, names, name)
         self._left = min_after_dequeue
-        self._random = random.Random(seed)
+        self._seed = seed
 
-    def _choose(self) -> int:
-        return self._random.randrange(len(self._elements))
-
-    def _available(self) -> int:
-        return len(self._elements) - self._left
+    def _chooser(self) -> Callable[[Sequence[Element]], int]:
+        order = random.Random(self._seed)
+        return lambda elements: order.randrange(len(elements))

@@ -133,3 +133,49 @@ def test_operations_come_first_where_they_are_asked_to() -> None:
             return queue.size()
 
     assert count() == 2
+
+
+def test_what_waits_for_room_is_added_to_a_closed_queue_unless_it_is_cancelled() -> None:
+    for cancel in (False, True):
+        queue = tf.queue.FIFOQueue(2, tf.int32, shapes=[[]])
+        errors: list[Exception] = []
+
+        def fill(queue: Any = queue, errors: Any = errors) -> None:
+            try:
+                queue.enqueue_many([[1, 2, 3, 4]])
+            except tf.errors.CancelledError as e:
+                errors.append(e)
+
+        thread = threading.Thread(target=fill)
+        thread.start()
+        while int(queue.size()) < 2:
+            pass
+        queue.close(cancel_pending_enqueues=cancel)
+        if cancel:
+            thread.join()
+        assert _values(queue.dequeue_up_to(4)) == ([1, 2] if cancel else [1, 2, 3, 4])
+        thread.join()
+        assert len(errors) == cancel
+
+
+def test_more_elements_than_the_queue_holds_are_taken_as_they_come() -> None:
+    queue = tf.queue.FIFOQueue(2, tf.int32, shapes=[[]])
+    thread = threading.Thread(target=lambda: queue.enqueue_many([list(range(7))]))
+    thread.start()
+    assert _values(queue.dequeue_many(5)) == [0, 1, 2, 3, 4]
+    thread.join()
+    queue.close()
+    with pytest.raises(tf.errors.OutOfRangeError, match="requested 3, current size 2"):
+        queue.dequeue_many(3)
+    assert _values(queue.dequeue_many(2)) == [5, 6]
+
+
+def test_elements_are_joined_by_known_shapes_alone() -> None:
+    queue = tf.queue.FIFOQueue(2, tf.int32)
+    queue.enqueue(1)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="require the components"):
+        queue.dequeue_many(1)
+    with pytest.raises(ValueError, match="All shapes must be fully defined"):
+        tf.queue.FIFOQueue(2, tf.int32, shapes=[[None]])
+    with pytest.raises(ValueError, match="needs the shapes"):
+        tf.queue.PaddingFIFOQueue(2, tf.int32)

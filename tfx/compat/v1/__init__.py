@@ -18,10 +18,15 @@ _known, __dir__ = lazy_namespace(
         "tfx.framework.operation": "Operation",
         "tfx.ops.nn.softmax": "log_sigmoid",
         "tfx.compat.v1.variables.assign_functions": """
-            assign assign_add assign_sub scatter_add scatter_sub scatter_update scatter_mul
-            scatter_div scatter_max scatter_min scatter_nd_add scatter_nd_sub scatter_nd_update
+            assign assign_add assign_sub count_up_to scatter_add scatter_sub scatter_update
+            scatter_mul scatter_div scatter_max scatter_min scatter_nd_add scatter_nd_sub
+            scatter_nd_update
         """,
         "tfx.compat.v1.graph.collections": "GraphKeys",
+        "tfx.compat.v1.input_pipeline.readers": """
+            FixedLengthRecordReader IdentityReader ReaderBase TFRecordReader TextLineReader
+            WholeFileReader
+        """,
         "tfx.compat.v1.graph.default_graph": """
             disable_eager_execution enable_eager_execution executing_eagerly_outside_functions
             get_default_graph reset_default_graph set_random_seed disable_v2_behavior

@@ -7,6 +7,17 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
+        "tfx.compat.v1.input_pipeline.batches": """
+            batch batch_join maybe_batch maybe_batch_join maybe_shuffle_batch
+            maybe_shuffle_batch_join shuffle_batch shuffle_batch_join
+        """,
+        "tfx.compat.v1.input_pipeline.producers": """
+            input_producer limit_epochs match_filenames_once range_input_producer
+            slice_input_producer string_input_producer
+        """,
+        "tfx.compat.v1.input_pipeline.queue_runner": """
+            QueueRunner add_queue_runner start_queue_runners
+        """,
         "tfx.compat.v1.training.learning_rate_decay": """
             cosine_decay cosine_decay_restarts exponential_decay inverse_time_decay
             linear_cosine_decay natural_exp_decay noisy_linear_cosine_decay piecewise_constant

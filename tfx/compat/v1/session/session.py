@@ -24,6 +24,7 @@ from tfx.graph.ir import Node, Value
 from tfx.ops.random.generator import Generator
 from tfx.runtime.devices import list_physical_devices
 from tfx.runtime.fork_safe_locks import fork_safe
+from tfx.script_ops.session_resources import running_in
 
 
 class Cell(Variable):
@@ -160,7 +161,8 @@ class BaseSession:
             asked = Fetches(self._graph, fetches)
             feeds = feeds_of(self._graph, feed_dict)
             plan = self._plan(asked.values, asked.targets, [v for v, _ in feeds])
-        results = plan.run([tensor for _, tensor in feeds], options, run_metadata)
+        with running_in(self):
+            results = plan.run([tensor for _, tensor in feeds], options, run_metadata)
         return asked.pack([x.numpy() for x in results])
 
     def make_callable(

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tfx.compat.v1.graph.default_graph import building
+from tfx.compat.v1.input_pipeline.queue_runner import start_queue_runners
 from tfx.compat.v1.training.scaffold import (
     ChiefSessionCreator,
     Scaffold,
@@ -107,6 +108,7 @@ class MonitoredSession:
         creator = session_creator or ChiefSessionCreator()
         self._coordinator = Coordinator(clean_stop_exception_types=[])
         self._session: Any = creator.create_session()
+        start_queue_runners(self._session, self._coordinator)
         for hook in self._hooks:
             hook.after_create_session(self._session, self._coordinator)
 
@@ -140,12 +142,15 @@ class MonitoredSession:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._session)
         asked, feeds = self._requests(context, feed_dict)
         wanted = [x for x in asked if x is not None]
-        values = iter(
-            self._session.run([fetches, wanted], feeds or None, options, run_metadata)
-            if wanted
-            else [self._session.run(fetches, feeds or None, options, run_metadata), []]
-        )
-        result, added = next(values), iter(next(values))
+        everything = [fetches, wanted] if wanted else fetches
+        try:
+            found = self._session.run(everything, feeds or None, options, run_metadata)
+        except Exception:
+            # An error of a thread that fills a queue comes before what it leads to.
+            self._coordinator.raise_requested_exception()
+            raise
+        result, values = found if wanted else (found, [])
+        added = iter(values)
         for hook, request in zip(self._hooks, asked, strict=True):
             own = None if request is None else next(added)
             hook.after_run(context, SessionRunValues(own, options, run_metadata))

@@ -4,8 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from tfx.compat.v1.ops.grouping import control_dependencies
+from tfx.core import dtypes
+from tfx.core.errors import OutOfRangeError
 from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.convert import convert_to_tensor
+from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
+from tfx.ops.common.python_ops import by_python
+from tfx.ops.math.cast import identity
 
 
 def assign(
@@ -119,6 +126,43 @@ def scatter_nd_sub(
 ) -> Any:
     """Subtract from elements or slices of a variable."""
     return _variable(ref).scatter_nd_sub(indices, updates)
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+    """The value of a variable, which then is one more, until it reaches ``limit``.
+
+    Args:
+        ref: A variable of int32 or int64.
+        limit: The first value that is not given any more.
+        name: Accepted for compatibility.
+
+    Raises:
+        OutOfRangeError: the variable is ``limit``; in a graph while it runs.
+        TypeError: ``ref`` is no variable, or one of another dtype.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> with tf.Graph().as_default(), tf.Session() as session:
+        ...     count = tf.Variable(0)
+        ...     following = tf.count_up_to(count, 3)
+        ...     session.run(count.initializer)
+        ...     [session.run(following) for _ in range(3)]
+        [np.int32(0), np.int32(1), np.int32(2)]
+    """
+    variable = _variable(ref)
+    if variable.dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(f"count_up_to takes a variable of int32 or int64; got {variable.dtype}.")
+
+    def check(value: Any) -> list[Any]:
+        if int(value) >= limit:
+            raise OutOfRangeError(f"Reached limit of {limit}")
+        return [value]
+
+    outputs = [(variable.dtype, ())]
+    (value,) = by_python("count_up_to", check, [convert_to_tensor(variable)], outputs, effect=True)
+    assigned = variable.assign(value + 1)
+    with control_dependencies([assigned]):
+        return identity(value)
 
 
 def _variable(ref: Any) -> Variable:

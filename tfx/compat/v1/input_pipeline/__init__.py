@@ -1,0 +1,1 @@
+"""Input pipelines of TensorFlow 1: readers and queues that threads fill while sessions take."""
