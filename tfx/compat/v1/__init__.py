@@ -74,8 +74,8 @@ _known, __dir__ = lazy_namespace(
             parse_single_sequence_example random_poisson reduce_join reverse_sequence
             serialize_many_sparse serialize_sparse shape size space_to_batch space_to_depth
             sparse_add sparse_concat sparse_reduce_max sparse_reduce_sum sparse_segment_mean
-            sparse_segment_sqrt_n sparse_segment_sum string_to_number substr transpose
-            verify_tensor_all_finite zeros_like
+            sparse_segment_sqrt_n sparse_segment_sum string_to_hash_bucket string_to_number
+            substr transpose verify_tensor_all_finite zeros_like
         """,
         "tfx.core.errors": "OpError",
         "tfx.linalg_ops.lu": "matrix_determinant=det",
@@ -108,7 +108,7 @@ _known, __dir__ = lazy_namespace(
         "tfx.ops.strings.strings": "string_join=join",
         "tfx.ops.strings.python_strings": "regex_replace string_strip=strip",
         "tfx.lookup_ops.hash_buckets": """
-            string_to_hash_bucket=to_hash_bucket string_to_hash_bucket_fast=to_hash_bucket_fast
+            string_to_hash_bucket_fast=to_hash_bucket_fast
             string_to_hash_bucket_strong=to_hash_bucket_strong
         """,
         "tfx.ops.linalg.norms": "clip_by_average_norm global_norm",
@@ -192,6 +192,7 @@ _known, __dir__ = lazy_namespace(
         "initializers",
         "io",
         "layers",
+        "linalg",
         "logging",
         "losses",
         "manip",

@@ -8,7 +8,8 @@ __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         "tfx.compat.v1.ops.nn_ops": """
-            avg_pool conv2d ctc_loss dropout l2_normalize log_softmax max_pool moments relu_layer
+            avg_pool conv2d ctc_beam_search_decoder ctc_loss dilation2d dropout erosion2d
+            l2_normalize log_softmax max_pool moments relu_layer
             batch_norm_with_global_normalization depthwise_conv2d_native fractional_avg_pool
             fractional_max_pool fused_batch_norm sigmoid_cross_entropy_with_logits softmax
             softmax_cross_entropy_with_logits
@@ -17,8 +18,9 @@ __getattr__, __dir__ = lazy_namespace(
         """,
         "tfx.compat.v1.ops.argument_orders": """
             avg_pool2d conv1d conv2d_transpose conv3d conv3d_transpose convolution crelu
-            depth_to_space depthwise_conv2d embedding_lookup in_top_k max_pool_with_argmax nce_loss
-            pool sampled_softmax_loss separable_conv2d space_to_batch space_to_depth
+            depth_to_space depthwise_conv2d embedding_lookup embedding_lookup_sparse
+            in_top_k max_pool_with_argmax nce_loss pool safe_embedding_lookup_sparse
+            sampled_softmax_loss separable_conv2d space_to_batch space_to_depth
             sufficient_statistics weighted_cross_entropy_with_logits weighted_moments
         """,
         "tfx.compat.v1.recurrent": "rnn_cell",

@@ -8,8 +8,7 @@ __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         "tfx.compat.v1.graph.default_graph": "set_random_seed",
-        "tfx.ops.random.random": "stateless_multinomial=stateless_categorical",
-        "tfx.compat.v1.ops.argument_orders": "poisson=random_poisson",
+        "tfx.compat.v1.ops.argument_orders": "poisson=random_poisson stateless_multinomial",
         "tfx.compat.v1.ops.array_ops": """
             multinomial normal=random_normal shuffle=random_shuffle truncated_normal
             uniform=random_uniform

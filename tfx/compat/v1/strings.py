@@ -8,7 +8,8 @@ __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
         "tfx.compat.v1.ops.argument_orders": """
-            length=string_length reduce_join substr to_number=string_to_number
+            length=string_length reduce_join substr
+            to_hash_bucket=string_to_hash_bucket to_number=string_to_number
         """,
         "tfx.compat.v1.ops.sparse_functions": "split=strings_split",
     },

@@ -25,6 +25,24 @@ def _same(found, expected):
 
 
 CASES = {
+    "dilation2d": (
+        lambda: v1.nn.dilation2d(IMAGE, IMAGE[0, :2, :2], [1] * 4, [1, 2, 2, 1], "SAME"),
+        tf.nn.dilation2d(IMAGE, IMAGE[0, :2, :2], [1] * 4, "SAME", "NHWC", [1, 2, 2, 1]),
+    ),
+    "erosion2d": (
+        lambda: v1.nn.erosion2d(IMAGE, IMAGE[0, :2, :2], [1] * 4, [1, 2, 2, 1], "SAME"),
+        tf.nn.erosion2d(IMAGE, IMAGE[0, :2, :2], [1] * 4, "SAME", "NHWC", [1, 2, 2, 1]),
+    ),
+    "string_to_hash_bucket": (
+        lambda: v1.string_to_hash_bucket(string_tensor=["a", "b"], num_buckets=7),
+        [4, 5],
+    ),
+    "stateless_multinomial": (
+        lambda: v1.random.stateless_multinomial([[0.0]], 2, [1, 2], tf.int32),
+        [[0, 0]],
+    ),
+    "linalg.norm": (lambda: v1.linalg.norm(X, 1, -1, keep_dims=True), X.sum(-1, keepdims=True)),
+    "linalg.transpose": (lambda: v1.linalg.transpose(X), X.swapaxes(1, 2)),
     "in_top_k": (
         lambda: v1.nn.in_top_k([[0.1, 0.9], [0.8, 0.2]], [1, 1], 1, "name"),
         [True, False],
@@ -164,11 +182,45 @@ def test_operations_have_the_names_that_are_given():
     assert [t.op.name for t in made] == ["transpose", "mine", "g", "InTopK"]
 
 
-def test_shards_in_turn_are_refused():
-    """``"mod"``, the default of TensorFlow 1, deals rows out in turn; here they stay together."""
-    with pytest.raises(ValueError, match="partition_strategy='mod'"):
-        v1.nn.embedding_lookup([X[0], X[1]], [1])
-    _same(v1.nn.embedding_lookup([X[0], X[1]], [1, 4], "div"), X.reshape(6, 4)[[1, 4]])
+@pytest.mark.parametrize("strategy", ["mod", "div"])
+def test_tables_in_pieces_deal_rows_out_in_turn_or_stay_together(strategy):
+    table = np.arange(14, dtype=np.float32).reshape(7, 2)
+    pieces = [table[i::3] for i in range(3)] if strategy == "mod" else np.split(table, [3, 5])
+    variables = [tf.Variable(x) for x in pieces]
+    with tf.GradientTape() as tape:
+        found = v1.nn.embedding_lookup(variables, [[0, 6], [4, 2]], strategy)
+        total = tf.reduce_sum(found * found)
+    _same(found, table[[[0, 6], [4, 2]]])
+    slopes = [tf.convert_to_tensor(g).numpy() for g in tape.gradient(total, variables)]
+    wanted = 2 * table * np.isin(np.arange(7), [0, 2, 4, 6])[:, None]
+    order = np.argsort([i % 3 for i in range(7)], kind="stable") if strategy == "mod" else ...
+    _same(np.concatenate(slopes), wanted[order])
+    ids = tf.sparse.from_dense([[1, 6], [0, 5]])
+    _same(
+        v1.nn.embedding_lookup_sparse(variables, ids, None, strategy, "name", "sum"),
+        np.stack([table[1] + table[6], table[5]]),
+    )
+
+
+def test_the_usual_way_of_pieces_is_that_of_tensorflow():
+    pieces = [tf.constant([[0.0], [2.0]]), tf.constant([[1.0], [3.0]])]
+    _same(v1.nn.embedding_lookup(pieces, [1, 2]), [[1.0], [2.0]])
+    ids = tf.sparse.from_dense([[1], [2]])
+    _same(v1.nn.safe_embedding_lookup_sparse(pieces, ids), [[2.0], [1.0]])
+    with pytest.raises(ValueError, match="must be 'mod' or 'div'; got 'x'"):
+        v1.nn.embedding_lookup(pieces, [1], "x")
+
+
+def test_letters_that_repeat_become_one_if_asked():
+    frames = [1, 3, 1, 0, 3, 2, 3, 2, 0, 0, 3, 0]
+    logits = np.full((12, 1, 4), -5, np.float32)
+    logits[np.arange(12), 0, frames] = 3
+    kept, _ = v1.nn.ctc_beam_search_decoder(logits, [12], 20, 1, merge_repeated=False)
+    merged, _ = v1.nn.ctc_beam_search_decoder(logits, [12], 20, 1)
+    _same(kept[0].values, [1, 1, 0, 2, 2, 0, 0])
+    _same(merged[0].values, [1, 0, 2, 0])
+    _same(merged[0].indices, [[0, 0], [0, 1], [0, 2], [0, 3]])
+    _same(merged[0].dense_shape, [1, 4])
 
 
 def test_what_is_wrong_is_said():

@@ -243,10 +243,10 @@ class Builder:
         sess: Any,
         tags: Sequence[str],
         signature_def_map: Mapping[str, SignatureDef] | None = None,
-        assets_list: Any = None,
+        assets_collection: Any = None,
+        legacy_init_op: Any = None,
         clear_devices: bool = False,
-        init_op: Any = None,
-        train_op: Any = None,
+        main_op: Any = None,
         strip_default_attrs: bool = False,
         saver: Any = None,
     ) -> None:
@@ -256,10 +256,10 @@ class Builder:
             sess: The session.
             tags: Accepted for compatibility.
             signature_def_map: The signatures, by name.
-            assets_list: Accepted for compatibility.
+            assets_collection: Accepted for compatibility.
+            legacy_init_op: Accepted for compatibility: tables are initialized with the bundle.
             clear_devices: Accepted for compatibility.
-            init_op: Accepted for compatibility.
-            train_op: Accepted for compatibility.
+            main_op: Accepted for compatibility; see ``legacy_init_op``.
             strip_default_attrs: Accepted for compatibility.
             saver: Accepted for compatibility.
 
@@ -277,11 +277,18 @@ class Builder:
             outputs = {key: info.name for key, info in signature.outputs.items()}
             self._functions[name] = part_of_graph(sess, inputs, outputs, name)
 
-    def save(self, as_text: bool = False) -> bytes:
+    def save(
+        self,
+        as_text: bool = False,
+        experimental_image_format: bool = False,
+        experimental_image_writer_options: Any = None,
+    ) -> bytes:
         """Write the bundle.
 
         Args:
             as_text: Accepted for compatibility.
+            experimental_image_format: Accepted for compatibility.
+            experimental_image_writer_options: Accepted for compatibility.
 
         Returns:
             The folder.

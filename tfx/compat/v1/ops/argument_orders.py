@@ -10,11 +10,16 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import numpy as np
+
 from tfx.compat.v1.graph.effects import as_operation
+from tfx.compat.v1.ops.sharded_tables import joined_table
 from tfx.core.namespaces import MissingNameError
+from tfx.framework.tensor import Tensor
+from tfx.framework.variable import Variable
 
 # name: (module, arguments in order). ``old=new`` is an older name of an argument; what begins with
 # a minus sign is accepted and has no effect; ``function:`` in front is the name in the module.
@@ -96,6 +101,8 @@ _TABLE = {
     },
     "tfx.ops.random.random": {
         "random_poisson": "poisson: lam shape dtype seed name",
+        "stateless_multinomial": "stateless_categorical: logits num_samples seed "
+        "output_dtype=dtype name",
     },
     "tfx.ops.array.sort": {"in_top_k": "predictions targets k name"},
     "tfx.ops.math.statistics": {
@@ -106,6 +113,14 @@ _TABLE = {
         "reduce_join": "inputs axis keep_dims=keepdims separator name reduction_indices=axis "
         "keepdims",
         "string_to_number": "to_number: string_tensor=input out_type name input",
+    },
+    "tfx.lookup_ops.hash_buckets": {
+        "string_to_hash_bucket": "to_hash_bucket: string_tensor=input num_buckets name input",
+    },
+    "tfx.ops.image.distorted_boxes": {
+        "sample_distorted_bounding_box": "image_size bounding_boxes seed -seed2 "
+        "min_object_covered aspect_ratio_range area_range max_attempts "
+        "use_image_if_no_bounding_boxes name",
     },
     "tfx.ops.strings.python_strings": {
         "string_length": "length: input name unit",
@@ -173,6 +188,12 @@ _TABLE = {
     "tfx.ops.nn.embedding": {
         "embedding_lookup": "params ids -partition_strategy name -validate_indices max_norm"
     },
+    "tfx.sparse_ops.embedding": {
+        "embedding_lookup_sparse": "params sp_ids sp_weights -partition_strategy name combiner "
+        "max_norm",
+        "safe_embedding_lookup_sparse": "embedding_weights sparse_ids sparse_weights combiner "
+        "default_id name -partition_strategy max_norm",
+    },
     "tfx.ops.nn.losses": {
         "weighted_cross_entropy_with_logits": "labels logits pos_weight name targets=labels",
     },
@@ -230,7 +251,7 @@ def _reordered(older: str, function: Callable[..., Any], words: list[str]) -> Ca
             raise TypeError(f"{older}() got multiple values for argument {key!r}.")
         given.update(kwargs)
         if "partition_strategy" in ignored:
-            _check_shards(given)
+            _join_tables(given)
         name = given.get("name")  # nodes are named after what this frame says
         return function(**_said(older, given, ignored, renamed))
 
@@ -244,14 +265,19 @@ def _reordered(older: str, function: Callable[..., Any], words: list[str]) -> Ca
     return made  # type: ignore[no-any-return]
 
 
-def _check_shards(given: Mapping[str, Any]) -> None:
-    """Rows of several tables stand one table behind the other: ``"div"``."""
-    tables, strategy = given.get("params", given.get("weights")), given.get("partition_strategy")
-    if isinstance(tables, list | tuple) and len(tables) > 1 and (strategy or "mod") != "div":
-        raise ValueError(
-            f"partition_strategy={strategy or 'mod'!r} is not supported for {len(tables)} tables; "
-            "pass 'div', or one table: tf.concat of them for 'div'."
-        )
+def _join_tables(given: dict[str, Any]) -> None:
+    """Put one table in the place of several; TensorFlow 2 takes them one behind the other."""
+    usual = "div" if "embedding_weights" in given else "mod"
+    strategy = given.get("partition_strategy") or usual
+    for name in ("params", "embedding_weights", "weights", "biases"):
+        tables = given.get(name)
+        if isinstance(tables, list | tuple) and len(tables) > 1 and _are_tables(tables):
+            given[name] = joined_table(tables, strategy)
+
+
+def _are_tables(items: Sequence[Any]) -> bool:
+    """Whether these are pieces of a table, and not the rows of one that is a nested list."""
+    return all(isinstance(x, Tensor | Variable | np.ndarray) for x in items)
 
 
 def _said(

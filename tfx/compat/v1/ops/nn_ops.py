@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from tfx.compat.v1.ops.renamed_arguments import one_of, only_named
 from tfx.core.errors import UnimplementedError
 from tfx.framework.convert import constant
@@ -12,14 +14,23 @@ from tfx.nn_ops import ctc_loss as ctc
 from tfx.nn_ops import fractional_pooling as fractional
 from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.where import where
+from tfx.ops.common.python_ops import by_python
 from tfx.ops.linalg import matmul
 from tfx.ops.math import statistics
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import is_inf
-from tfx.ops.nn import convolution, fused_normalization, losses, normalization, pooling
+from tfx.ops.nn import (
+    convolution,
+    fused_normalization,
+    losses,
+    morphology,
+    normalization,
+    pooling,
+)
 from tfx.ops.nn import dropout as dropping
 from tfx.ops.nn import softmax as softmax_ops
 from tfx.ops.nn.activations import relu
+from tfx.sparse_ops import ctc_decoding as decoding
 from tfx.sparse_ops.sparse_tensor import SparseTensor
 
 
@@ -40,6 +51,79 @@ def log_softmax(logits: Any, axis: Any = None, name: str | None = None, dim: Any
     """The logarithm of ``softmax``."""
     axis = one_of("axis", axis, "dim", dim)
     return softmax_ops.log_softmax(logits, -1 if axis is None else axis)
+
+
+def ctc_beam_search_decoder(
+    inputs: Any,
+    sequence_length: Any,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> tuple[list[SparseTensor], Tensor]:
+    """The likeliest texts; see ``tf.nn.ctc_beam_search_decoder``.
+
+    Args:
+        inputs: Logits ``[frames, batch, classes]``.
+        sequence_length: ``[batch]`` integers.
+        beam_width: How many texts are followed.
+        top_paths: How many are returned.
+        merge_repeated: Whether letters that follow each other in a text and are the same become
+            one, which is seldom what is meant.
+    """
+    texts, score = decoding.ctc_beam_search_decoder(inputs, sequence_length, beam_width, top_paths)
+    return [_without_repeats(t) for t in texts] if merge_repeated else texts, score
+
+
+def _without_repeats(texts: SparseTensor) -> SparseTensor:
+    def merge(indices: Any, values: Any, shape: Any) -> list[Any]:
+        rows = indices[:, 0]
+        kept = np.ones(len(rows), np.bool_)
+        kept[1:] = (rows[1:] != rows[:-1]) | (values[1:] != values[:-1])
+        rows = rows[kept]
+        columns = np.arange(len(rows)) - np.searchsorted(rows, rows)
+        longest = columns.max() + 1 if len(columns) else 0
+        return [np.stack([rows, columns], 1), values[kept], np.array([shape[0], longest])]
+
+    given = [texts.indices, texts.values, texts.dense_shape]
+    kinds: list[Any] = [(x.dtype, shape) for x, shape in zip(given, _SPARSE, strict=True)]
+    return SparseTensor(*by_python("nn.ctc_beam_search_decoder", merge, given, kinds))
+
+
+_SPARSE = ((None, 2), (None,), (2,))
+
+
+def dilation2d(
+    input: Any,
+    filter: Any = None,
+    strides: Any = None,
+    rates: Any = None,
+    padding: Any = None,
+    name: str | None = None,
+    filters: Any = None,
+    dilations: Any = None,
+) -> Tensor:
+    """Grayscale dilation of images; see ``tf.nn.dilation2d``.
+
+    Args:
+        input: ``[batch, height, width, channels]``.
+        filter: ``[height, width, channels]``.
+        strides: Four integers.
+        rates: Four integers: how far the filter's elements lie apart.
+        padding: ``"SAME"`` or ``"VALID"``.
+        name: Name of the operation.
+        filters: Newer name of ``filter``.
+        dilations: Newer name of ``rates``.
+    """
+    filters = one_of("filters", filters, "filter", filter)
+    dilations = one_of("dilations", dilations, "rates", rates)
+    return morphology.dilation2d(input, filters, strides, padding, "NHWC", dilations, name)
+
+
+def erosion2d(
+    value: Any, kernel: Any, strides: Any, rates: Any, padding: str, name: str | None = None
+) -> Tensor:
+    """Grayscale erosion of images; see ``dilation2d`` and ``tf.nn.erosion2d``."""
+    return morphology.erosion2d(value, kernel, strides, padding, "NHWC", rates, name)
 
 
 def dropout(

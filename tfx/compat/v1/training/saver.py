@@ -37,6 +37,10 @@ class Saver:
         builder: Accepted for compatibility.
         defer_build: Find the variables when they are first needed.
         allow_empty: Whether there may be none.
+        write_version: Accepted for compatibility.
+        pad_step_number: Whether the step behind the path has 8 digits at least.
+        save_relative_paths: Accepted for compatibility: a folder of checkpoints may be moved.
+        filename: Accepted for compatibility.
 
     Raises:
         ValueError: there are no variables, or two of one name.
@@ -71,6 +75,10 @@ class Saver:
         builder: Any = None,
         defer_build: bool = False,
         allow_empty: bool = False,
+        write_version: Any = None,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
     ) -> None:
         if var_list is None and not defer_build and current().graph is None:
             raise RuntimeError(
@@ -82,6 +90,7 @@ class Saver:
         self._max_to_keep = max_to_keep
         self._every = keep_checkpoint_every_n_hours * 3600
         self._allow_empty = allow_empty
+        self._digits = 8 if pad_step_number else 1
         self._variables: dict[str, Variable] | None = None
         self._kept: list[tuple[str, float]] = []
         self._next_kept = time.time() + self._every
@@ -167,7 +176,7 @@ class Saver:
         path = _prefix(save_path)
         if global_step is not None:
             number = global_step if isinstance(global_step, int) else sess.run(global_step)
-            path = f"{path}-{int(number)}"
+            path = f"{path}-{int(number):0{self._digits}d}"
         variables = self._found()
         values = sess.run(list(variables.values()))
         tensors = {n: np.asarray(x) for n, x in zip(variables, values, strict=True)}

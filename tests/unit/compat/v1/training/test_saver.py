@@ -121,3 +121,11 @@ def test_without_a_graph_the_variables_must_be_given() -> None:
         with pytest.raises(RuntimeError, match="give it a list or dict of variables"):
             tf.train.Saver()
         tf.train.Saver([tfx.Variable(1.0, name="v")])
+
+
+def test_steps_are_padded_if_asked(tmp_path: Path) -> None:
+    v = tf.get_variable("v", initializer=1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        saver = tf.train.Saver(pad_step_number=True)
+        assert saver.save(session, str(tmp_path / "m"), 12).endswith("m-00000012")
