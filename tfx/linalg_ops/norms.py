@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from tfx.core import dtypes
 from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
@@ -19,6 +20,7 @@ from tfx.ops.math.elementwise import abs
 from tfx.ops.math.reduction import reduce_euclidean_norm, reduce_max, reduce_sum
 
 _EUCLIDEAN = ("euclidean", "fro")
+_SIGNED = (dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 
 
 def norm(
@@ -33,7 +35,7 @@ def norm(
     The gradient at zero, where norms have none, is 0 (NaN in TensorFlow).
 
     Args:
-        tensor: Tensor of a floating or complex dtype.
+        tensor: Tensor of a floating or complex dtype; for 1 and ``np.inf`` also of signed integers.
         ord: ``"euclidean"``, ``"fro"`` (matrices), a positive number, or ``np.inf``. Of a matrix
             the 1-norm and the infinity norm are the largest sum of a column and of a row, and the
             2-norm is the largest singular value.
@@ -61,7 +63,7 @@ def norm(
             return _matrix_norm(z, ord, axis, bool(keepdims))
         found = norm(abs(z), ord, axis, keepdims)
         return cast_to(found, z.dtype) if ord in (*_EUCLIDEAN, 2) else found
-    x = floating_tensor(z, "norm")
+    x = z if ord in (1, math.inf) and z.dtype in _SIGNED else floating_tensor(z, "norm")
     keep = bool(keepdims)
     pair = isinstance(axis, Sequence) and len(axis) > 1
     if pair and len(axis) != 2:
@@ -93,7 +95,7 @@ def normalize(
     """``tensor`` over its norm, and the norm with the reduced axes kept.
 
     Args:
-        tensor: Tensor of a floating dtype.
+        tensor: See ``norm``; of integers the quotient is floating.
         ord: See ``norm``.
         axis: See ``norm``.
         name: Accepted for compatibility.
@@ -103,8 +105,9 @@ def normalize(
         >>> tf.linalg.normalize([3.0, 4.0])[0].numpy()
         array([0.6, 0.8], dtype=float32)
     """
-    length = norm(tensor, ord, axis, keepdims=True)
-    return divide(floating_tensor(tensor, "normalize"), length), length
+    x = convert_to_tensor(tensor)
+    length = cast_to(norm(x, ord, axis, keepdims=True), x.dtype)
+    return divide(x, length), length
 
 
 def _check_order(ord: Any, kind: str) -> None:

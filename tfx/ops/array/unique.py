@@ -28,7 +28,7 @@ from tfx.ops.common.shapes import (
     rank_of,
     shape_vector,
 )
-from tfx.ops.math.cast import stop_gradient
+from tfx.ops.math.cast import cast, stop_gradient
 
 
 class Unique(NamedTuple):
@@ -169,7 +169,7 @@ def bincount(
     """Count the occurrences of each of the numbers 0, 1, 2...
 
     Args:
-        arr: Integers, 0 or more.
+        arr: Integers, 0 or more; other numbers count without their fraction.
         weights: What each occurrence counts, of the shape of ``arr``; None means 1.
         minlength: Least number of bins.
         maxlength: Largest number of bins; larger numbers are not counted.
@@ -228,7 +228,10 @@ def bincount(
 
 
 def _countable(arr: Any) -> Tensor:
-    x = as_int64_shape(tensor(arr))
+    given = tensor(arr)
+    if not given.dtype.is_integer:
+        given = cast(given, dtypes.int32)
+    x = as_int64_shape(given)
     if isinstance(x, EagerTensor) and (x.view() < 0).any():
         raise InvalidArgumentError(
             f"Input arr must be non-negative! Got {int(x.view().min())}.", op="DenseBincount"

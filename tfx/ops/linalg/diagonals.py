@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tfx.core import dtypes
+from tfx.core.dtypes import DType
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.refusals import Refusal
 from tfx.framework.builder import ox
@@ -60,6 +61,13 @@ def _diagonals(k: Any, align: str, op: str) -> tuple[int, int]:
 def _is_range(k: Any, align: str, op: str) -> bool:
     low, high = _diagonals(k, align, op)
     return low != high
+
+
+def _padding(value: Any, dtype: DType) -> Tensor:
+    """What is outside of diagonals: a number tells which truth value is meant."""
+    if dtype.is_bool and isinstance(value, int | float):
+        value = bool(value)
+    return convert_to_tensor(value, dtype)
 
 
 def _whole(function: Callable[..., Tensor], *given: tuple[Any, int]) -> Tensor:
@@ -129,7 +137,7 @@ def diag(
             f"needs {high - low + 1} of length {band.length}.",
             op=op,
         )
-    padding = convert_to_tensor(padding_value, x.dtype)
+    padding = _padding(padding_value, x.dtype)
     if band.length == 0:
         batch = given[: -2 if banded else -1]
         return ox.Expand(padding, int64_constant([*batch, rows, columns]))
@@ -152,7 +160,7 @@ def _least_diag(x: Tensor, low: int, high: int, align: str, padding_value: Any) 
     length = _scalar(dimension(x, -1))
     size = ox.Add(length, int64_constant(max(low, -high, 0)))
     band = TracedBand(size, size, low, high, align)
-    padding = convert_to_tensor(padding_value, x.dtype)
+    padding = _padding(padding_value, x.dtype)
     return ox.Where(band.inside, _from_band(x, band, low != high), padding)
 
 
@@ -161,7 +169,7 @@ def _square_diag(x: Tensor, padding_value: Any) -> Tensor:
     size = dimension(x, -1)
     run = ox.Range(int64_constant(0), _scalar(size), int64_constant(1))
     inside = ox.Equal(run, ox.Unsqueeze(run, int64_constant([1])))
-    padding = convert_to_tensor(padding_value, x.dtype)
+    padding = _padding(padding_value, x.dtype)
     return ox.Where(inside, ox.Unsqueeze(x, int64_constant([-1])), padding)
 
 
@@ -233,7 +241,7 @@ def diag_part(
         return _one_diagonal(x, flat, low)
     places, filled = _band_of(x, low, high, align).places()
     found = ox.Gather(flat, places, axis=rank - 2)
-    padding = convert_to_tensor(padding_value, x.dtype)
+    padding = _padding(padding_value, x.dtype)
     return ox.Where(filled, found, padding)
 
 

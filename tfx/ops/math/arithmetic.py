@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tfx.core import dtypes
@@ -398,7 +398,7 @@ def _sum_forward(op: OpRecord, *tangents: Tensor | None) -> Tensor:
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
-    """The sum of tensors of one shape and dtype.
+    """The sum of tensors of one shape and dtype; of a tensor that of its rows.
 
     Raises:
         ValueError: no tensors, or shapes or dtypes that differ.
@@ -408,7 +408,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
         >>> tf.add_n([tf.constant(1.0), tf.constant(2.0), tf.constant(3.0)]).numpy()
         np.float32(6.0)
     """
-    items = list(inputs) if isinstance(inputs, list | tuple) else [inputs]
+    items = list(inputs) if isinstance(inputs, Iterable) else [inputs]
     if not items:
         raise InvalidArgumentError(
             "Inputs must be an iterable of at least one Tensor with the same dtype and shape."

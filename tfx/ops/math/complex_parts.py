@@ -81,7 +81,7 @@ def imag(input: Any, name: str | None = None) -> Tensor:
         array([2.])
     """
     z = tensor(input)
-    return halves(z)[1] if z.dtype.is_complex else zeros_like(_real(z, "Imag"))
+    return halves(z)[1] if z.dtype.is_complex else zeros_like(z)
 
 
 def angle(input: Any, name: str | None = None) -> Tensor:

@@ -154,7 +154,7 @@ def truncatemod(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """``x / y`` in the operands' dtype, which must be floating.
+    """``x / y`` in the operands' dtype, which must be floating or complex.
 
     Example:
         >>> import tfx as tf
@@ -162,7 +162,8 @@ def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
         np.float32(1.5)
     """
     a, b = same_dtype(x, y, "RealDiv")
-    require_dtype(a, a.dtype.is_floating, "RealDiv", "a floating dtype")
+    known = a.dtype.is_floating or a.dtype.is_complex
+    require_dtype(a, known, "RealDiv", "a floating or complex dtype")
     return ox.Div(a, b)
 
 

@@ -318,6 +318,9 @@ class _Segments:
     def counts(self) -> Tensor:
         """Return the number of rows of each segment, at least 1, as a divisor."""
         found = self._numbers()
+        if found.dtype.is_complex:  # which have no order
+            real = cast_to(found, dtypes.float64)
+            return cast_to(ox.Max(real, scalar_like(1, real)), found.dtype)
         return ox.Max(found, scalar_like(1, found))
 
     def where_any(self, reduced: Tensor) -> Tensor:

@@ -157,4 +157,6 @@ def zero_fraction(value: Any, name: str | None = None) -> Tensor:
 
 
 def _zero(x: Tensor) -> Tensor:
-    return convert_to_tensor("") if x.dtype is dtypes.string else scalar_like(0, x)
+    if x.dtype is dtypes.string:
+        return convert_to_tensor("")
+    return convert_to_tensor(False) if x.dtype.is_bool else scalar_like(0, x)

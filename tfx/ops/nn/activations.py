@@ -248,8 +248,11 @@ def silu(features: Any, beta: Any = 1.0, name: str | None = None) -> Tensor:
         array([0.    , 0.7311], dtype=float32)
     """
     x = tensor(features)
-    require_dtype(x, x.dtype.is_floating, "Swish", "a floating dtype")
+    known = x.dtype.is_floating or x.dtype.is_complex
+    require_dtype(x, known, "Swish", "a floating or complex dtype")
     plain = not is_tensor_like(beta) and beta == 1.0
+    if not plain:
+        beta = cast_to(tensor(beta), x.dtype)
     if x.dtype.size < 4:  # rounded once, and no gate is denormal
         scaled = x if plain else multiply(x, beta)
         wide, scaled = cast_to(x, dtypes.float32), cast_to(scaled, dtypes.float32)

@@ -21,6 +21,7 @@ from tfx.ops.common.arguments import (
     cast_to,
     floating_tensor,
     is_tensor_like,
+    require_dtype,
     same_dtype,
     scalar_like,
     tensor,
@@ -28,6 +29,7 @@ from tfx.ops.common.arguments import (
 from tfx.ops.common.shapes import known_rank
 from tfx.ops.linalg.matmul import product
 from tfx.ops.math.arithmetic import add, divide, multiply, pow, subtract
+from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import negative, reciprocal, sqrt, square
 from tfx.ops.math.error_functions import squared_difference
 from tfx.ops.math.reduction import element_count, reduce_mean, reduce_sum
@@ -57,10 +59,16 @@ def moments(
         >>> float(mean), float(variance)
         (2.0, 1.0)
     """
-    given = floating_tensor(x, "moments")
+    given = tensor(x)
+    known = given.dtype.is_floating or given.dtype.is_complex
+    known = known or given.dtype in (dtypes.int32, dtypes.int64)
+    require_dtype(given, known, "moments", "a floating or complex dtype, int32 or int64")
     y = _widened(given)
     mean = reduce_mean(y, axes, keepdims=True)
-    variance = variance_around(y, mean, axes)
+    if y.dtype.is_complex:
+        variance = reduce_mean(squared_difference(y, stop_gradient(mean)), axes, keepdims=True)
+    else:
+        variance = variance_around(y, mean, axes)
     if not keepdims:
         mean, variance = squeeze(mean, axes), squeeze(variance, axes)
     return cast_to(mean, given.dtype), cast_to(variance, given.dtype)

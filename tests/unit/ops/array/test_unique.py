@@ -144,3 +144,9 @@ def test_there_is_no_gradient_of_distinct_elements(values):
                 tape.watch(x)
                 y = each(x) * 2.0
             assert tape.gradient(y, x) is None
+
+
+@pytest.mark.parametrize("values", [[1.7, 2.2, 0.0], [True, True, False], [1 + 2j, 2, 0]])
+def test_bincount_counts_numbers_without_their_fraction(values):
+    expected = np.bincount(np.real(np.array(values)).astype(int))
+    assert np.asarray(tf.math.bincount(tf.constant(values))).tolist() == expected.tolist()

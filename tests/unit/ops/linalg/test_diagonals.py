@@ -176,3 +176,15 @@ def test_diagonals_of_another_length_are_refused_by_the_run():
 
     with pytest.raises(Exception, match="Reshape"):
         run_traced(f, np.zeros((3, 3)), np.zeros(2))
+
+
+def test_truth_values_are_padded_with_false():
+    x = np.array([True, True])
+    for run in (lambda f, *a: f(*a), run_traced):
+        found = run(module.diag, x)
+        assert np.asarray(found).tolist() == [[True, False], [False, True]]
+    band = np.asarray(module.diag(np.array([[True], [True]]), k=(-1, 0), num_rows=2, num_cols=1))
+    assert band.tolist() == [[True], [True]]
+    parts = np.asarray(module.diag_part(np.ones((2, 2), bool), k=(0, 1)))
+    assert parts.tolist() == [[False, True], [True, True]]
+    assert np.asarray(module.tensor_diag(x)).tolist() == [[True, False], [False, True]]

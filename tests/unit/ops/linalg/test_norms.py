@@ -152,3 +152,30 @@ def test_clip_by_a_given_or_infinite_norm():
     clipped, found = module.clip_by_global_norm([None], 1.0)
     assert clipped == [None]
     assert float(found) == 0
+
+
+def test_sums_and_extremes_of_integers_are_integers() -> None:
+    x = constant([[3, -4], [1, 2]])
+    for order, axis, expected in [
+        (1, None, 10),
+        (1, 1, [7, 3]),
+        (1, (0, 1), 6),
+        (np.inf, 1, [4, 2]),
+        (np.inf, (0, 1), 7),
+    ]:
+        found = norms.norm(x, order, axis)
+        assert found.dtype.name == "int32"
+        assert np.asarray(found).tolist() == expected
+    quotient, length = norms.normalize(x, 1)
+    assert (quotient.dtype.name, length.dtype.name) == ("float64", "int32")
+    assert_close(quotient, [[0.3, -0.4], [0.1, 0.2]])
+    with pytest.raises(InvalidArgumentError, match="floating"):
+        norms.norm(x, 2)
+
+
+def test_complex_numbers_are_divided_by_their_norm() -> None:
+    z = constant([3 + 4j, 0j])
+    quotient, length = norms.normalize(z)
+    assert_close(quotient, [0.6 + 0.8j, 0j])
+    assert_close(length, [5 + 0j])
+    assert norms.normalize(z, 1)[1].dtype.is_complex

@@ -235,3 +235,8 @@ def test_add_n_of_a_traced_function_has_gradients():
 def test_add_n_of_a_trace_refuses_other_shapes():
     with pytest.raises(tf.errors.InvalidArgumentError, match="one shape"):
         tf.function(lambda a, b: tf.add_n([a, a, b]))(tf.zeros([2]), tf.zeros([3]))
+
+
+def test_add_n_of_a_tensor_adds_its_rows():
+    assert tf.add_n(tf.constant([[1, 2], [3, 4]])).numpy().tolist() == [4, 6]
+    assert tf.add_n(tf.constant(x) for x in (1, 2)).numpy() == 3

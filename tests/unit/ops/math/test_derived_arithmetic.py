@@ -92,3 +92,8 @@ def test_monotony(x, non_decreasing, increasing):
 def test_strings_have_no_order():
     with pytest.raises(InvalidArgumentError, match="Order needs numbers; got string"):
         derived_arithmetic.is_non_decreasing(["a"])
+
+
+def test_realdiv_takes_complex_numbers():
+    z = np.array([3 + 4j, 1 - 1j])
+    assert_close(derived_arithmetic.realdiv(z, z + 1), z / (z + 1))

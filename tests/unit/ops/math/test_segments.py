@@ -172,3 +172,9 @@ def test_chosen_rows_of_segments_out_of_order(kind: str, ids: list[int]) -> None
     f = getattr(tf.sparse, f"segment_{kind}")
     with pytest.raises(InvalidArgumentError):
         f(X, [0, 1, 3], ids, num_segments=2)
+
+
+def test_means_of_complex_numbers() -> None:
+    z = np.array([3 + 4j, 2j, 1 - 1j])
+    np.testing.assert_allclose(tf.math.segment_mean(z, [0, 0, 2]), [1.5 + 3j, 0, 1 - 1j])
+    np.testing.assert_allclose(tf.math.unsorted_segment_mean(z, [1, 1, 1], 2), [0, z.mean()])

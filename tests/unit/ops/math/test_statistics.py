@@ -72,3 +72,7 @@ def test_zero_fraction():
 @pytest.mark.parametrize("name", ["reduce_variance", "reduce_std", "l2_normalize"])
 def test_gradients(name, rng):
     check_grads(lambda x: getattr(statistics, name)(x, 1), [rng.standard_normal((2, 3))])
+
+
+def test_false_counts_as_zero():
+    assert_close(statistics.zero_fraction([True, False, False, True]), np.float32(0.5))

@@ -140,3 +140,11 @@ def test_large_inputs_stay_finite():
 def test_integers_are_refused(f):
     with pytest.raises(InvalidArgumentError, match="floating"):
         f(constant([1, 2]))
+
+
+def test_silu_takes_any_beta_and_complex_numbers():
+    x = np.array([1.0, -2.0])
+    for beta in (2, constant(2), np.float32(2)):
+        assert_close(module.silu(x, beta), x * scipy.special.expit(2 * x), rtol=1e-6)
+    z = np.array([3 + 4j, 1 - 1j])
+    assert_close(module.silu(z), z / (1 + np.exp(-z)))

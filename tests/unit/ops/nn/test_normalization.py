@@ -114,6 +114,15 @@ def test_local_response_normalization(rng):
 
 def test_integers_are_refused():
     with pytest.raises(InvalidArgumentError, match="floating"):
-        module.moments(constant([1, 2]), [0])
-    with pytest.raises(InvalidArgumentError, match="floating"):
         module.batch_normalization(constant([1, 2]), 0.0, 1.0, None, None, 0.0)
+
+
+def test_moments_of_integers_and_of_complex_numbers():
+    mean, variance = module.moments(constant([[3, -4], [1, 2]]), [0])
+    assert (mean.numpy().tolist(), variance.numpy().tolist()) == ([2, -1], [1, 9])
+    z = np.array([[3 + 4j, 1], [2j, 1 - 1j]])
+    mean, variance = module.moments(z, [0])
+    assert_close(mean, z.mean(0))
+    assert_close(variance, z.var(0).astype(complex))
+    with pytest.raises(InvalidArgumentError, match="moments"):
+        module.moments(np.array([1], np.int8), [0])
