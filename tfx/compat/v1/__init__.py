@@ -188,6 +188,7 @@ _known, __dir__ = lazy_namespace(
         "debugging",
         "flags",
         "gfile",
+        "graph_util",
         "image",
         "initializers",
         "io",

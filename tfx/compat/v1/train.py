@@ -27,6 +27,8 @@ __getattr__, __dir__ = lazy_namespace(
             assert_global_step create_global_step get_global_step get_or_create_global_step
             global_step
         """,
+        "tfx.compat.v1.graph.graph_parts": "write_graph",
+        "tfx.compat.v1.training.init_from_checkpoint": "init_from_checkpoint",
         "tfx.compat.v1.training.monitored_session": """
             MonitoredSession MonitoredTrainingSession SingularMonitoredSession
         """,

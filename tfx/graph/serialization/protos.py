@@ -24,6 +24,11 @@ def message_of_text(text: str | bytes, kind: type[Any]) -> Any:
     return text_format.Parse(text, kind())
 
 
+def text_of_message(message: Any) -> str:
+    """The text form of a protobuf."""
+    return text_format.MessageToString(message)
+
+
 def tensor_proto(array: np.ndarray[Any, Any], dtype: int, name: str = "") -> onnx.TensorProto:
     """A tensor with its contents inside."""
     proto = onnx.TensorProto(name=name, data_type=dtype, dims=array.shape)

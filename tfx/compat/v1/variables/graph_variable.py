@@ -184,6 +184,25 @@ class GraphVariable(Variable):
                 self._initializer = graph.add_initializer(self, tensor, f"{name}/Assign")
         return Operation(self._initializer, self._graph)
 
+    def initialize_with(self, make: Callable[[], Tensor]) -> None:
+        """Let the initializer, from now on, assign another value.
+
+        Args:
+            make: Returns the value, of the variable's dtype and shape.
+        """
+        graph, name = self._graph, self._name.removesuffix(":0")
+        if graph.owns_memory:
+            with init_scope():
+                value = make()
+            assert isinstance(value, EagerTensor)
+            self._raw = copy_to_device(value._raw, self._home)
+            return
+        with graph.as_default(), graph.ordered.after(None):
+            with using(scope=f"{name}/Initializer/", tapes=()):
+                value = make()
+            self._given, self._initial_value = make, value
+            self._initializer = graph.add_initializer(self, value, f"{name}/Assign")
+
     @property
     def _in_graph_mode(self) -> bool:
         return True
