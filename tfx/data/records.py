@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import IO, Any
 
 from tfx.core.errors import DataLossError, InvalidArgumentError
-from tfx.core.gfile import file_errors
+from tfx.core.gfile import file_errors, local_path
 from tfx.core.specs import TensorSpec
 from tfx.data.leaves import Leaves, array_of, number, text
 from tfx.data.nodes import Node, Run, Stage
@@ -197,6 +197,27 @@ def tfrecords(path: str, compression: str, size: int) -> Iterator[bytes]:
                 raise DataLossError(f"{path}: corrupted record at {offset}")
             offset += length + 16
             yield data
+
+
+def records_of_file(path: Any, compression: str = "") -> Iterator[bytes]:
+    """The records of a TFRecord file for a program, in graphs too.
+
+    Args:
+        path: The file.
+        compression: ``""``, ``"GZIP"`` or ``"ZLIB"``.
+
+    Raises:
+        DataLossError: a file that is damaged.
+        NotFoundError: no such file.
+    """
+    name = local_path(path)
+    records = tfrecords(name, compression, _BUFFER)
+    while True:
+        with file_errors(name), compression_errors(name):
+            record = next(records, None)
+        if record is None:
+            return
+        yield record
 
 
 def fixed_records(

@@ -34,6 +34,9 @@ __getattr__, __dir__ = lazy_namespace(
         """,
         "tfx.compat.v1.training.optimizers": "Optimizer",
         "tfx.compat.v1.training.scaffold": "ChiefSessionCreator Scaffold SessionCreator",
+        "tfx.compat.v1.training.looper_thread": "LooperThread",
+        "tfx.compat.v1.training.session_manager": "SessionManager",
+        "tfx.compat.v1.training.supervisor": "Supervisor basic_train_loop",
         "tfx.compat.v1.training.session_hooks": """
             NanLossDuringTrainingError SessionRunArgs SessionRunContext SessionRunHook
             SessionRunValues

@@ -195,3 +195,17 @@ def test_programs_make_messages_of_their_own(tmp_path):
     assert tf.make_ndarray(tensor.tensor).tolist() == [1, 2]
     assert session.session_log.checkpoint_path == "model-5"
     assert message.log_message.message == "done"
+
+
+def test_files_are_read_while_a_graph_is_built(tmp_path):
+    path = str(tmp_path / "a.tfrecord")
+    with tf.io.TFRecordWriter(path, "GZIP") as writer:
+        writer.write(b"one")
+    with v1.Graph().as_default(), v1.summary.FileWriter(tmp_path / "logs") as writer:
+        writer.add_summary(b"", 4)
+        writer.flush()
+        (events,) = (tmp_path / "logs").iterdir()
+        assert [e.step for e in v1.train.summary_iterator(str(events))] == [0, 4]
+        assert list(v1.python_io.tf_record_iterator(path, "GZIP")) == [b"one"]
+        with pytest.raises(tf.errors.NotFoundError):
+            list(v1.python_io.tf_record_iterator(path + ".none"))

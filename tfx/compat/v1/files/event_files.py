@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfx.data.dataset import TFRecordDataset
+from tfx.data.records import records_of_file
 from tfx.summary import event_pb2 as pb
 
 
@@ -31,5 +31,5 @@ def summary_iterator(path: Any) -> Iterator[pb.Event]:
         ...         print(event.step, value.tag, tf.make_ndarray(value.tensor))
         1 loss 0.5
     """
-    for record in TFRecordDataset([path]):
-        yield pb.Event.FromString(record.numpy())
+    for record in records_of_file(path):
+        yield pb.Event.FromString(record)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tfx.data.dataset import TFRecordDataset
+from tfx.data.records import records_of_file
 from tfx.summary.record_writer import TFRecordOptions
 
 
@@ -44,6 +44,4 @@ def tf_record_iterator(path: Any, options: Any = None) -> Iterator[bytes]:
         >>> list(tf.python_io.tf_record_iterator(path))
         [b'one']
     """
-    kind = TFRecordOptions.get_compression_type_string(options)
-    for record in TFRecordDataset([path], kind):
-        yield record.numpy()
+    yield from records_of_file(path, TFRecordOptions.get_compression_type_string(options))

@@ -303,8 +303,9 @@ class Graph(FuncGraph, Collections):
     def as_graph_def(self, from_version: Any = None, add_shapes: bool = False) -> Any:
         """The computation as ONNX's ``GraphProto``.
 
-        Placeholders and the values of variables are its inputs; its outputs are the results that
-        nothing uses, and the new values of variables. Initializers are left out.
+        Placeholders, the values of variables and what Python makes (elements of queues, results of
+        ``py_func``) are its inputs; its outputs are the results that nothing uses, and the new
+        values of variables. Initializers and summaries are left out.
 
         Args:
             from_version: Accepted for compatibility.

@@ -25,6 +25,7 @@ def graph_def_of(graph: Graph) -> Any:
     nodes = [n for n in graph.ordered.nodes if not _initial(n)]
     leaves = _leaves(nodes)
     feeds = [(n.outputs[0], n.name) for n in nodes if n.op == pseudo_ops.PLACEHOLDER]
+    feeds += [(v, tensor_name(v)) for v in _made_by_python(nodes)]
     targets = [n for n in nodes if n.op == pseudo_ops.ASSIGN]
     part = resolve(
         graph.ordered, leaves, targets, feeds, memory=_itself, name=graph.name, device=graph.home
@@ -47,21 +48,41 @@ def _initial(node: ir.Node) -> bool:
     return "/Initializer/" in node.name or "/Read/" in node.name
 
 
-def _leaves(nodes: Sequence[ir.Node]) -> list[ir.Value]:
-    """The results that nothing uses."""
+def _by_python(node: ir.Node) -> bool:
+    """True if only Python can do what a node does, and there is nothing to put in its place."""
+    return node.op == ir.HOST and not node.attrs["call"].portable
+
+
+def _made_by_python(nodes: Sequence[ir.Node]) -> list[ir.Value]:
+    """What operations take that Python makes: elements of queues, results of functions."""
+    used = _used(nodes)
+    return [v for n in nodes if _by_python(n) for v in n.outputs if id(v) in used]
+
+
+def _used(nodes: Sequence[ir.Node]) -> set[int]:
+    """The ids of what nodes of operators take."""
     used: set[int] = set()
     for node in nodes:
+        if _by_python(node):
+            continue
         used.update(id(v) for v in node.inputs)
         for body in node.bodies():
             if node.op != ir.CALL:
                 used.update(id(v) for v in ir.free_values(body))
+    return used
+
+
+def _leaves(nodes: Sequence[ir.Node]) -> list[ir.Value]:
+    """The results that no operator uses."""
+    used = _used(nodes)
     skipped = (
         pseudo_ops.PLACEHOLDER,
         pseudo_ops.ASSIGN,
         pseudo_ops.IS_INITIALIZED,
         pseudo_ops.UNINITIALIZED_NAMES,
     )
-    return [v for n in nodes if n.op not in skipped for v in n.outputs if id(v) not in used]
+    made = [n for n in nodes if n.op not in skipped and not _by_python(n)]
+    return [v for n in made for v in n.outputs if id(v) not in used]
 
 
 def tensor_name(value: ir.Value) -> str:

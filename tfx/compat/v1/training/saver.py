@@ -175,7 +175,8 @@ class Saver:
             )
         path = _prefix(save_path)
         if global_step is not None:
-            number = global_step if isinstance(global_step, int) else sess.run(global_step)
+            known = isinstance(global_step, int | np.integer)
+            number = global_step if known else sess.run(global_step)
             path = f"{path}-{int(number):0{self._digits}d}"
         variables = self._found()
         values = sess.run(list(variables.values()))

@@ -9,8 +9,8 @@ from tfx.compat.v1.files.summaries import merge_all
 from tfx.compat.v1.graph.collections import GraphKeys
 from tfx.compat.v1.graph.default_graph import building
 from tfx.compat.v1.ops.grouping import group
-from tfx.compat.v1.session.session import Session
 from tfx.compat.v1.training.saver import Saver
+from tfx.compat.v1.training.session_manager import SessionManager
 from tfx.compat.v1.variables.initialization import (
     global_variables_initializer,
     local_variables_initializer,
@@ -18,7 +18,6 @@ from tfx.compat.v1.variables.initialization import (
     tables_initializer,
 )
 from tfx.core.errors import InvalidArgumentError
-from tfx.train.latest_checkpoint_file import latest_checkpoint
 
 
 class Scaffold:
@@ -229,40 +228,22 @@ class ChiefSessionCreator(SessionCreator):
             RuntimeError: variables are without a value.
         """
         scaffold = self._scaffold.finalize()
-        if self._folder and self._path:
-            raise ValueError(
-                "Can not provide both checkpoint_dir and checkpoint_filename_with_path."
-            )
-        session = Session(self._master, graph=building(), config=self._config)
-        path = self._path or (self._folder and latest_checkpoint(self._folder))
-        if path:
-            scaffold.saver.restore(session, path)
-        else:
-            _run(session, scaffold.init_op, scaffold.init_feed_dict)
-            if scaffold.init_fn is not None:
-                scaffold.init_fn(session)
-        self._check(session, scaffold.ready_for_local_init_op)
-        _run(session, scaffold.local_init_op, scaffold.local_init_feed_dict)
-        self._check(session, scaffold.ready_op)
-        return session
-
-    def _check(self, session: Any, ready_op: Any) -> None:
-        missing = _run(session, ready_op, None)
-        if missing is not None and len(missing):
-            names = ", ".join(x.decode() if isinstance(x, bytes) else str(x) for x in missing)
-            raise RuntimeError(
-                "Init operations did not make model ready. Variables not initialized: "
-                f"{names}. Init op: {_name(self._scaffold.init_op)}, init fn: "
-                f"{self._scaffold.init_fn}, local_init_op: {_name(self._scaffold.local_init_op)}"
-            )
-
-
-def _run(session: Any, what: Any, feeds: Any) -> Any:
-    return None if what is None else session.run(what, feed_dict=feeds)
-
-
-def _name(operation: Any) -> str:
-    return str(getattr(operation, "name", operation))
+        manager = SessionManager(
+            scaffold.local_init_op,
+            scaffold.ready_op,
+            scaffold.ready_for_local_init_op,
+            local_init_feed_dict=scaffold.local_init_feed_dict,
+        )
+        return manager.prepare_session(
+            self._master,
+            init_op=scaffold.init_op,
+            saver=scaffold.saver,
+            checkpoint_dir=self._folder,
+            checkpoint_filename_with_path=self._path,
+            config=self._config,
+            init_feed_dict=scaffold.init_feed_dict,
+            init_fn=scaffold.init_fn,
+        )
 
 
 def require_chief(is_chief: bool) -> None:

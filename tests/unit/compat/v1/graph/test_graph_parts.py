@@ -99,3 +99,18 @@ def test_constants_and_scalars_stay_what_they_are() -> None:
         (found,) = tf.import_graph_def(frozen, return_elements=["sum:0"])
         assert session.run(found) == np.float64(5.0)
         assert found.shape.rank == 0
+
+
+def test_what_python_makes_is_an_input_and_summaries_are_left_out() -> None:
+    with tf.Graph().as_default() as graph, tf.Session() as session:
+        batch = tf.train.batch([tf.train.range_input_producer(4).dequeue()], 2, name="in")
+        w = tf.get_variable("w", initializer=3)
+        loss = tf.reduce_sum(batch * w, name="loss")
+        tf.summary.scalar("loss", loss)
+        session.run(w.initializer)
+        frozen = util.convert_variables_to_constants(session, graph.as_graph_def(), ["loss"])
+        (source,) = [x.name for x in frozen.input]
+    assert [x.name for x in frozen.output] == ["loss"]
+    with tf.Graph().as_default(), tf.Session() as session:
+        (found,) = tf.import_graph_def(frozen, {source: tfx.constant([5, 6])}, ["loss:0"])
+        assert session.run(found) == 33
