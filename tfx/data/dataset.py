@@ -37,6 +37,7 @@ from tfx.data.nodes import (
     user_leaf,
     wrap_with,
 )
+from tfx.data.older_methods import OlderMethods
 from tfx.data.options import Options
 from tfx.data.parallel import AUTOTUNE as AUTOTUNE
 from tfx.data.records import Records, fixed_records, lines, tfrecords
@@ -52,7 +53,7 @@ from tfx.framework.tensor import EagerTensor, Tensor, from_array
 
 
 @cover
-class Dataset(Construction, Transformations, BatchMethods):
+class Dataset(Construction, Transformations, BatchMethods, OlderMethods):
     """A sequence of elements, computed while it is iterated over.
 
     Made by static methods such as ``from_tensor_slices``; methods such as ``map`` make others of

@@ -418,12 +418,15 @@ def _call(
 
 
 def element_call(
-    kind: str, run: Callable[[Sequence[Any]], Any], structure: Structure | None = None
+    kind: str,
+    run: Callable[[Sequence[Any]], Any],
+    structure: Structure | None = None,
+    inputs: Sequence[Tensor] = (),
 ) -> Any:
-    """A host call that takes nothing, and gives an element, or else a truth value."""
+    """A host call that gives an element, or else a truth value."""
     if structure is None:
-        return _call(kind, run, [], [(_BOOL, ())])
-    return _packed(structure, _call(kind, run, [], _outputs(structure)))
+        return _call(kind, run, inputs, [(_BOOL, ())])
+    return _packed(structure, _call(kind, run, inputs, _outputs(structure)))
 
 
 _BOOL = TensorSpec([], "bool").dtype

@@ -7,8 +7,9 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
-        "tfx.compat.v1.graph.dataset_iterators": """
-            get_output_shapes get_output_types make_initializable_iterator make_one_shot_iterator
+        "tfx.data.graph_iterators": """
+            Iterator=GraphIterator get_output_classes get_output_shapes get_output_types
+            make_initializable_iterator make_one_shot_iterator
         """,
     },
     others=("tfx.data",),
