@@ -69,7 +69,7 @@ WRITTEN_LIKE_PROGRAMS = frozenset({"model_zoo", "keras_backend"})
 HOMES: Mapping[str, frozenset[str]] = {
     "onnx": frozenset({"graph"}),
     "onnxruntime": frozenset({"runtime"}),
-    "google.protobuf": frozenset({"bundle", "graph", "parsing", "summary"}),
+    "google.protobuf": frozenset({"bundle", "compat", "graph", "parsing", "summary"}),
     "optree": frozenset({"core"}),
     "click": frozenset({"cli"}),
     "keras": frozenset({"exporters", "keras_backend", "keras_hook"}),

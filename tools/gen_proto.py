@@ -1,4 +1,4 @@
-"""Regenerate the modules ``*_pb2.py`` and their stubs from ``tfx/*/*.proto``.
+"""Regenerate the modules ``*_pb2.py`` and their stubs from the ``.proto`` files beside them.
 
 Owns the choice of the protobuf compiler; knows nothing of what the messages mean. The one
 decision: the compiler is pinned to the *oldest* 6.x release, because Python's protobuf runtime
@@ -22,6 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PROTOS = (
     "tfx/bundle/bundle.proto",
+    "tfx/compat/v1/session/config.proto",
     "tfx/parsing/example.proto",
     "tfx/summary/event.proto",
 )

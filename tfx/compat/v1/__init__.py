@@ -119,7 +119,9 @@ _known, __dir__ = lazy_namespace(
         "tfx.core.version": "VERSION __version__=VERSION",
         "tfx.graph.serialization.protos": "GraphDef",
         "tfx.version": "COMPILER_VERSION GIT_VERSION",
-        "tfx.compat.v1.session.config": "ConfigProto GPUOptions",
+        "tfx.compat.v1.session.config_pb2": """
+            ConfigProto GPUOptions GraphOptions OptimizerOptions
+        """,
         "tfx.compat.v1.variables.template": "make_template",
         "tfx.compat.v1.ops.older_names": "Print div py_func sparse_to_dense",
         "tfx.compat.v1.ops.few_uses": """

@@ -34,6 +34,7 @@ __getattr__, __dir__ = lazy_namespace(
         """,
         "tfx.compat.v1.training.optimizers": "Optimizer",
         "tfx.compat.v1.training.scaffold": "ChiefSessionCreator Scaffold SessionCreator",
+        "tfx.compat.v1.session.config_pb2": "ClusterDef JobDef ServerDef",
         "tfx.compat.v1.training.looper_thread": "LooperThread",
         "tfx.compat.v1.training.session_manager": "SessionManager",
         "tfx.compat.v1.training.supervisor": "Supervisor basic_train_loop",
