@@ -13,6 +13,7 @@ from tfx.core.specs import TensorSpec
 from tfx.core.tracebacks import cover
 from tfx.data.batch_methods import BatchMethods
 from tfx.data.construction import Construction
+from tfx.data.extras.older_methods import OlderMethods
 from tfx.data.extras.snapshots import Snapshot
 from tfx.data.iterators import (
     Iterator,
@@ -37,7 +38,6 @@ from tfx.data.nodes import (
     user_leaf,
     wrap_with,
 )
-from tfx.data.older_methods import OlderMethods
 from tfx.data.options import Options
 from tfx.data.parallel import AUTOTUNE as AUTOTUNE
 from tfx.data.records import Records, fixed_records, lines, tfrecords

@@ -182,7 +182,7 @@ _known, __dir__ = lazy_namespace(
             no_regularizer variable_op_scope variable_scope
         """,
         "tfx.compat.v1.variables.variable_v1": "Variable",
-        "tfx.compat.v1.wrapped_functions": "wrap_function",
+        "tfx.compat.v1.graph.wrapped_functions": "wrap_function",
     },
     submodules=(
         "app",

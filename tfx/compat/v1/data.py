@@ -7,7 +7,7 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
-        "tfx.data.graph_iterators": """
+        "tfx.data.extras.graph_iterators": """
             Iterator=GraphIterator get_output_classes get_output_shapes get_output_types
             make_initializable_iterator make_one_shot_iterator
         """,

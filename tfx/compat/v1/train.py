@@ -52,6 +52,9 @@ __getattr__, __dir__ = lazy_namespace(
         """,
         "tfx.compat.v1.training.saver": "Saver",
         "tfx.train.reader": "NewCheckpointReader=load_checkpoint",
+        "tfx.compat.v1.files.checkpoint_files": """
+            checkpoint_exists get_checkpoint_mtimes remove_checkpoint update_checkpoint_state
+        """,
         "tfx.compat.v1.files.event_files": "summary_iterator",
         "tfx.compat.v1.training.update_rules": """
             AdadeltaOptimizer AdagradOptimizer AdamOptimizer GradientDescentOptimizer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -235,7 +235,7 @@ def start_queue_runners(
                 "Cannot start queue runners: No default session is registered. Use `with "
                 "sess.as_default()` or pass an explicit session to start_queue_runners(sess=sess)"
             )
-    if not isinstance(getattr(sess, "make_callable", None), Callable):  # type: ignore[arg-type]
+    if not callable(getattr(sess, "make_callable", None)):
         raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
     runners: Iterable[QueueRunner] = sess.graph.get_collection(collection)
     found: list[threading.Thread] = []

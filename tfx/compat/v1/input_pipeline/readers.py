@@ -56,13 +56,16 @@ class _State:
 class ReaderBase(ABC):
     """What all readers have; its records are pairs of a key and a value.
 
+    Args:
+        name: Accepted for compatibility.
+
     Raises:
         RuntimeError: no graph is built here.
     """
 
     _can_save = False
 
-    def __init__(self) -> None:
+    def __init__(self, name: str | None = None) -> None:
         if not is_building():
             raise RuntimeError(
                 "Readers need a graph; where operations run at once, use tf.data to get data into "
@@ -264,9 +267,6 @@ class IdentityReader(ReaderBase):
 
     _can_save = True
 
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__()
-
     def _records_of(self, work: bytes) -> Iterator[tuple[bytes, bytes]]:
         return iter([(work, work)])
 
@@ -295,9 +295,6 @@ class WholeFileReader(ReaderBase):
     """
 
     _can_save = True
-
-    def __init__(self, name: str | None = None) -> None:
-        super().__init__()
 
     def _records_of(self, work: bytes) -> Iterator[tuple[bytes, bytes]]:
         with open(local_path(work), "rb") as file:

@@ -129,3 +129,26 @@ def test_steps_are_padded_if_asked(tmp_path: Path) -> None:
         session.run(v.initializer)
         saver = tf.train.Saver(pad_step_number=True)
         assert saver.save(session, str(tmp_path / "m"), 12).endswith("m-00000012")
+
+
+def test_checkpoints_are_files_that_can_be_asked_for_and_removed(tmp_path: Path) -> None:
+    v = tf.get_variable("v", initializer=1.0)
+    with tf.Session() as session:
+        session.run(v.initializer)
+        paths = [tf.train.Saver().save(session, str(tmp_path / "m"), i) for i in range(3)]
+    assert all(map(tf.train.checkpoint_exists, paths))
+    before, after = tf.train.get_checkpoint_mtimes([paths[0], "none", paths[2]])
+    assert before <= after
+    tf.train.remove_checkpoint(paths[2])
+    tf.train.remove_checkpoint(paths[2])
+    assert not tf.train.checkpoint_exists(paths[2])
+    tf.train.update_checkpoint_state(tmp_path, paths[0], paths[1:2], None, [1.0, 2.0], 1.5)
+    state = tf.train.get_checkpoint_state(tmp_path)
+    assert state.model_checkpoint_path == paths[0]
+    assert state.all_model_checkpoint_paths == (paths[1], paths[0])
+    assert state.all_model_checkpoint_timestamps == (1.0, 2.0)
+    assert state.last_preserved_timestamp == 1.5
+    with pytest.raises(ValueError, match="must match checkpoint paths"):
+        tf.train.update_checkpoint_state(tmp_path, paths[0], paths[:1], None, [1.0, 2.0])
+    with pytest.raises(tfx.errors.NotFoundError):
+        tf.train.update_checkpoint_state(tmp_path / "none", paths[0])

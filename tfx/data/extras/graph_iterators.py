@@ -264,7 +264,8 @@ def _spec_of(types: Any, shapes: Any, classes: Any) -> Any:
 
     if isinstance(types, Mapping):
         found = {k: _spec_of(t, part(shapes, k), part(classes, k)) for k, t in types.items()}
-        return type(types)(found)  # type: ignore[call-arg]
+        same: Any = type(types)
+        return same(found)
     if isinstance(types, tuple):
         items = [_spec_of(t, part(shapes, i), part(classes, i)) for i, t in enumerate(types)]
         return type(types)(*items) if hasattr(types, "_fields") else tuple(items)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tfx.data.graph_iterators import (
+from tfx.data.extras.graph_iterators import (
     get_output_classes,
     get_output_shapes,
     get_output_types,
