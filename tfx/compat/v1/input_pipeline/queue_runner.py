@@ -186,7 +186,7 @@ def _error_classes(given: Any) -> tuple[type[OpError], ...]:
         return (OutOfRangeError,)
     if not isinstance(given, tuple) or not given or not all(issubclass(t, OpError) for t in given):
         raise TypeError(
-            "queue_closed_exception_types, when provided, must be a tuple of tf.error types, but "
+            "queue_closed_exception_types, when provided, must be a tuple of classes of tf.errors, but "
             f"saw: {given}"
         )
     return given
@@ -236,7 +236,7 @@ def start_queue_runners(
                 "sess.as_default()` or pass an explicit session to start_queue_runners(sess=sess)"
             )
     if not callable(getattr(sess, "make_callable", None)):
-        raise TypeError(f"sess must be a `tf.Session` object. Given class: {type(sess)}")
+        raise TypeError(f"sess must be a `tf.compat.v1.Session` object. Given class: {type(sess)}")
     runners: Iterable[QueueRunner] = sess.graph.get_collection(collection)
     found: list[threading.Thread] = []
     for runner in runners:

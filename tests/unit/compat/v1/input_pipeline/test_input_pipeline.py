@@ -199,7 +199,7 @@ def test_errors_of_threads_without_a_coordinator_are_kept() -> None:
     assert [type(e) for e in runner.exceptions_raised] == [tf.errors.InvalidArgumentError]
     with pytest.raises(ValueError, match="Must provide queue"):
         v1.train.QueueRunner(queue)
-    with pytest.raises(TypeError, match=r"tuple of tf\.error types"):
+    with pytest.raises(TypeError, match=r"tuple of classes"):
         v1.train.QueueRunner(queue, [queue.size()], queue_closed_exception_types=[ValueError])
 
 
@@ -243,7 +243,11 @@ def test_counting_ends_at_the_limit() -> None:
         (ValueError, "same keys", lambda: v1.train.batch_join([{"a": 1}, {"b": 1}], 2)),
         (TypeError, "types to be consistent", lambda: v1.train.batch_join([[1], [1.0]], 2)),
         (ValueError, "be a vector", lambda: v1.train.maybe_batch([1], [True], 2)),
-        (TypeError, "must be a `tf.Session`", lambda: v1.train.start_queue_runners("session")),
+        (
+            TypeError,
+            "must be a `tf.compat.v1.Session`",
+            lambda: v1.train.start_queue_runners("session"),
+        ),
         (ValueError, "No default session", v1.train.start_queue_runners),
     ],
 )
