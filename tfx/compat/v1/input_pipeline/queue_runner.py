@@ -186,8 +186,8 @@ def _error_classes(given: Any) -> tuple[type[OpError], ...]:
         return (OutOfRangeError,)
     if not isinstance(given, tuple) or not given or not all(issubclass(t, OpError) for t in given):
         raise TypeError(
-            "queue_closed_exception_types, when provided, must be a tuple of classes of tf.errors, but "
-            f"saw: {given}"
+            "queue_closed_exception_types, when provided, must be a tuple of classes of tf.errors, "
+            f"but saw: {given}"
         )
     return given
 
