@@ -34,7 +34,7 @@ Length = int | Tensor
 # of or to real ones.
 _SHORT, _SHORT_REAL = 128, 512
 # That of the samples of pairs.
-_AXIS = int64_constant(-2)
+_AXIS = -2
 # Elements of the matrices of factors.
 _LARGEST = 2**19
 
@@ -57,7 +57,7 @@ def transform(x: Tensor, length: Length, *, inverse: bool) -> Tensor:
         found = ox.MatMul(flat, _matrix("complex", length, inverse, x.dtype))
         return _reshaped(found, 1, int64_constant([length, 2]))
     if length & (length - 1) == 0:
-        return dft(x, _AXIS, inverse=int(inverse))
+        return dft(x, int64_constant(_AXIS), inverse=int(inverse))
     factor = _factor(length)
     if factor == 1:
         return _convolved(x, length, inverse=inverse)
@@ -82,7 +82,7 @@ def transform_of_real(x: Tensor, length: Length) -> Tensor:
         return _of_real_factors(x, rows, length // rows)
     if isinstance(length, int) and length & (length - 1) == 0:
         wide = ox.Unsqueeze(x, int64_constant([-1]))
-        return dft(wide, _AXIS, onesided=1)
+        return dft(wide, int64_constant(_AXIS), onesided=1)
     whole = transform(pairs_of_real(x), length, inverse=False)
     return _cut(whole, int64_constant([0]), half_of(length))
 
@@ -320,8 +320,8 @@ def _convolved(x: Tensor, length: Length, *, inverse: bool) -> Tensor:
     missing = ox.Sub(as_length(padded), size)
     zero, axis = int64_constant([0]), int64_constant([-2])
     long = ox.Pad(_product(x, chirp), ox.Concat(zero, missing, axis=0), None, axis)
-    spectrum = _product(dft(long, _AXIS), kernel)
-    found = _cut(dft(spectrum, _AXIS, inverse=1), zero, size)
+    spectrum = _product(dft(long, int64_constant(_AXIS)), kernel)
+    found = _cut(dft(spectrum, int64_constant(_AXIS), inverse=1), zero, size)
     found = _product(found, chirp)
     if inverse:
         found = ox.Div(found, cast_to(size, x.dtype))
@@ -363,5 +363,5 @@ def _late_chirp(length: Tensor, inverse: bool, dtype: DType) -> _Chirp:
     long = ox.Pad(conjugate, ox.Concat(zero, gap, axis=0), None, first)
     kernel = ox.Concat(long, backwards, axis=0)
     # A transform wants a batch.
-    spectrum = dft(ox.Unsqueeze(kernel, first), _AXIS)
+    spectrum = dft(ox.Unsqueeze(kernel, first), int64_constant(_AXIS))
     return (real, imag), halves_of_pairs(ox.Squeeze(spectrum, first)), padded

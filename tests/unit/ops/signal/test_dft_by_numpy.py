@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 import tfx as tf
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
-from tfx.ops.signal import dft_by_numpy
+from tfx.ops.signal import dft, dft_by_numpy
 
 
 @pytest.mark.parametrize("kind", [np.float32, np.float64])
@@ -52,3 +53,17 @@ def test_a_tape_goes_through_what_numpy_computed() -> None:
     expected = 2 * 2048 * np.fft.ifft(np.fft.fft(x.numpy().astype(float)) * half).real
     for function in (slope, tf.function(slope)):
         np.testing.assert_allclose(function(x).numpy(), expected, rtol=1e-4, atol=1e-2)
+
+
+def test_a_module_that_is_first_met_in_a_trace_keeps_nothing_of_its_graph() -> None:
+    x = tf.ones([1 << 14])
+
+    @tf.function
+    def first(x: Any) -> Any:
+        importlib.reload(dft)
+        return tf.abs(tf.signal.rfft(x))
+
+    expected = first(x).numpy()
+    second = tf.function(lambda x: tf.abs(tf.signal.rfft(x)))
+    np.testing.assert_array_equal(second(x), expected)
+    np.testing.assert_array_equal(tf.abs(tf.signal.rfft(x)), expected)
