@@ -38,7 +38,9 @@ class _Part(NamedTuple):
 
 def is_copy(node: Node) -> bool:
     """True if a node is copied by a loop of its own: in bodies of loops, few elements elsewhere."""
-    if node.op not in _COPYING or len(node.outputs) != 1 or node.outputs[0].dtype not in _KINDS:
+    if node.op not in _VIEWS and node.op not in ("Concat", "Pad"):
+        return False
+    if len(node.outputs) != 1 or node.outputs[0].dtype not in _KINDS:
         return False
     return _takes_row(node) or _part(node) is not None or _place(node) is not None or _joins(node)
 
@@ -206,8 +208,6 @@ _VIEWS: dict[str, Callable[[_Bytes, Node], _Bytes | None]] = {
     "Transpose": lambda x, node: x.transpose(node.attrs.get("perm")),
     **dict.fromkeys(("Reshape", "Squeeze", "Unsqueeze", "Flatten"), _reshape),
 }
-# The operators that may be copies.
-_COPYING = frozenset((*_VIEWS, "Concat", "Pad"))
 
 
 def _part(node: Node) -> _Part | None:

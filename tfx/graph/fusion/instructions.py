@@ -325,18 +325,16 @@ def _static(value: Value) -> tuple[int, ...] | None:
     return tuple(sizes) if len(sizes) == len(value.shape) else None
 
 
-# What reads tensors as a whole, if it is written at all.
-_WHOLE = frozenset((*_REDUCTIONS, "MatMul", "Gemm", MATRIX_ROUTINE))
-
-
 def is_loop_of_its_own(node: Node) -> bool:
     """True if what is written of a node is no step on elements."""
-    return node.op in _WHOLE or is_copy(node)
+    if node.op in _REDUCTIONS or node.op in ("MatMul", "Gemm") or node.op == MATRIX_ROUTINE:
+        return True
+    return is_copy(node)
 
 
 def learn(node: Node, symbols: Symbols) -> Shape | None:
     """The shape of the result of a node that ``is_written``, from now on; None: it is not known."""
-    if node.op not in _WHOLE and not is_copy(node):
+    if not is_loop_of_its_own(node):
         return symbols.learn(node)
     if node.op == MATRIX_ROUTINE:
         return _learn_routine(node, symbols)
