@@ -125,7 +125,7 @@ _known, __dir__ = lazy_namespace(
         "tfx.compat.v1.variables.template": "make_template",
         "tfx.compat.v1.ops.older_names": "Print div py_func sparse_to_dense",
         "tfx.compat.v1.ops.few_uses": """
-            batch_gather colocate_with container
+            batch_gather colocate_with container device
             convert_to_tensor_or_sparse_tensor setdiff1d
         """,
         "tfx.compat.v1.ops.sparse_functions": """

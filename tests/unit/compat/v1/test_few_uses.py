@@ -138,3 +138,13 @@ def test_examples_as_json() -> None:
     assert found.values.numpy().tolist() == [7, 8]
     with pytest.raises(tf.errors.InvalidArgumentError, match="Error while parsing JSON"):
         v1.decode_json_example(["no"])
+
+
+def test_devices_are_said_by_name_or_by_a_function() -> None:
+    with v1.Graph().as_default():
+        with v1.device(device_name_or_function="/cpu:0"):
+            assert v1.get_variable("v", initializer=1.0).device.endswith("CPU:0")
+        with v1.device(lambda op: "/cpu:0" if op.type == "Add" else None):
+            assert (tf.constant(1.0) + 1.0).device.endswith("CPU:0")
+        with v1.device(None):
+            pass

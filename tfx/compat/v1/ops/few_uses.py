@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from tfx.core import dtypes
 from tfx.core.dtypes import DTypeLike
 from tfx.framework.convert import convert_to_tensor
+from tfx.framework.device import device as device_scope
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat
 from tfx.ops.array.creation import zeros
@@ -21,6 +22,16 @@ from tfx.ops.array.where import boolean_mask, where
 from tfx.ops.math.cast import cast
 from tfx.ops.math.comparison import equal
 from tfx.sparse_ops.sparse_tensor import SparseTensor, SparseTensorValue
+
+
+def device(device_name_or_function: Any) -> contextlib.AbstractContextManager[None]:
+    """Put the operations of a ``with`` block on a device; see ``tf.device``.
+
+    Args:
+        device_name_or_function: The device, a function that is given each operation and returns
+            its device, or None.
+    """
+    return device_scope(device_name_or_function)
 
 
 def batch_gather(params: Any, indices: Any, name: str | None = None) -> Tensor:
