@@ -41,6 +41,7 @@ class QueueElements:
         self._elements: list[Element] = []
         self._closed = False
         self._cancelled = False
+        self._ended = False
         self._pending = 0
         self._changed = threading.Condition()
         self._adding, self._taking = threading.Lock(), threading.Lock()
@@ -62,6 +63,12 @@ class QueueElements:
         with self._changed:
             self._closed = True
             self._cancelled = self._cancelled or cancel
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Let nobody wait any more: the session of the queue is closed."""
+        with self._changed:
+            self._closed = self._cancelled = self._ended = True
             self._changed.notify_all()
 
     def add(self, elements: Sequence[Element]) -> None:
@@ -103,10 +110,13 @@ class QueueElements:
 
         Raises:
             OutOfRangeError: the queue is closed, and holds fewer, which stay in it.
+            CancelledError: the session was closed.
         """
         taken: list[Element] = []
         with self._taking, self._changed:
             while len(taken) < count:
+                if self._ended:
+                    raise CancelledError(f"{self._title}: the session was closed.")
                 if len(self._elements) > (0 if self._closed else self._left):
                     taken.append(self._elements.pop(self._choose(self._elements)))
                     self._changed.notify_all()

@@ -49,7 +49,7 @@ class QueueBase:
             raise ValueError(f"Queue has {len(given)} components, but {len(self._names)} names.")
         self._capacity = capacity if capacity >= 0 else None
         self._name = f"_{next(_numbers)}_{name}"
-        self._held = PerSession(self._nothing)
+        self._held = PerSession(self._nothing, QueueElements.end)
 
     @property
     def dtypes(self) -> list[DType]:

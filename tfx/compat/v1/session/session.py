@@ -24,7 +24,7 @@ from tfx.graph.ir import Node, Value
 from tfx.ops.random.generator import Generator
 from tfx.runtime.devices import list_physical_devices
 from tfx.runtime.fork_safe_locks import fork_safe
-from tfx.script_ops.session_resources import running_in
+from tfx.script_ops.session_resources import end_resources, running_in
 
 
 class Cell(Variable):
@@ -96,8 +96,12 @@ class BaseSession:
         return list(list_physical_devices())
 
     def close(self) -> None:
-        """Forget the values of all variables; the session cannot run any more."""
+        """Forget the values of all variables; the session cannot run any more.
+
+        Threads that wait for its queues get a ``CancelledError``.
+        """
         self._closed = True
+        end_resources(self)
         self._cells.clear()
         self._plans.clear()
 

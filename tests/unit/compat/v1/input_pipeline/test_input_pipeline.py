@@ -270,3 +270,17 @@ def test_each_session_begins_anew() -> None:
     for _ in range(2):
         with running() as session:
             assert [x.tolist() for x in all_of(session, taken)] == [[0, 1], [2, 3]]
+
+
+def test_threads_that_wait_end_with_their_session() -> None:
+    full, empty = (v1.FIFOQueue(1, [tf.float32], [[]]) for _ in range(2))
+    adding = v1.train.QueueRunner(full, [full.enqueue(1.0)])
+    taking = v1.train.QueueRunner(empty, [empty.dequeue()])
+    size = full.size()
+    with v1.Session() as session:
+        threads = [t for r in (adding, taking) for t in r.create_threads(session, start=True)]
+        while not session.run(size):
+            pass
+    for thread in threads:
+        thread.join(10)
+        assert not thread.is_alive()
