@@ -7,6 +7,7 @@ from tfx.core.lazy_namespaces import lazy_namespace
 __getattr__, __dir__ = lazy_namespace(
     __name__,
     {
+        "tfx.compat.v1.input_pipeline": "queue_runner",
         "tfx.compat.v1.input_pipeline.batches": """
             batch batch_join maybe_batch maybe_batch_join maybe_shuffle_batch
             maybe_shuffle_batch_join shuffle_batch shuffle_batch_join

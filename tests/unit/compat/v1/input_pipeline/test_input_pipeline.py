@@ -197,6 +197,7 @@ def test_errors_of_threads_without_a_coordinator_are_kept() -> None:
         (thread,) = runner.create_threads(session, start=True)
         thread.join()
     assert [type(e) for e in runner.exceptions_raised] == [tf.errors.InvalidArgumentError]
+    assert v1.train.queue_runner.QueueRunner is v1.train.QueueRunner
     with pytest.raises(ValueError, match="Must provide queue"):
         v1.train.QueueRunner(queue)
     with pytest.raises(TypeError, match=r"tuple of classes"):
