@@ -46,7 +46,6 @@ def test_arrays() -> None:
 
 
 def test_constants() -> None:
-    assert tf.constant([1, 2], shape=[2, 2]).numpy().tolist() == [[1, 2], [2, 2]]
     for shape in ([], ()):
         assert tf.constant(3.0, shape=shape).shape == ()
         assert tf.constant_initializer(3.0)(shape).shape == ()
@@ -60,6 +59,22 @@ def test_constants() -> None:
         assert [a.name, b.name] == ["a:0", "a_1:0"]
         assert graph.get_operation_by_name("a").type == "Const"
         assert tf.reshape(tf.ones([6]), tf.constant([2, 3])).shape == [2, 3]
+
+
+def test_constants_of_another_shape() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        filled = session.run(tf.constant([1, 2], shape=[2, 2]))
+        assert filled.tolist() == [[1, 2], [2, 2]]
+        empty = [tf.constant(0, tf.int32, [0]), tf.constant("", tf.string, [2, 0])]
+        assert [(x.shape, x.dtype) for x in empty] == [([0], tf.int32), ([2, 0], tf.string)]
+        assert tf.constant([1, 2], shape=[0]).dtype is tf.float32
+        with pytest.raises(ValueError, match="Too many elements provided"):
+            tf.constant([1, 2], shape=[1])
+    # Eagerly they are TensorFlow 2's.
+    assert tf.constant(7, shape=[0, 2]).dtype is tf.int32
+    assert tf.constant(7, shape=[1, 2]).numpy().tolist() == [[7, 7]]
+    with pytest.raises(TypeError, match="unsupported shape"):
+        tf.constant([1, 2], shape=[2, 2])
 
 
 def test_neural_networks() -> None:

@@ -38,13 +38,15 @@ def constant(
     Args:
         value: Number, string, array or nested lists of them.
         dtype: Element type; None infers it.
-        shape: Shape; a value with fewer elements is filled up with its last one.
+        shape: Shape. In a graph, a value with fewer elements is filled up with its last one; one
+            without elements takes any value, and is float32 where ``dtype`` does not say otherwise.
+            Eagerly, only one element is repeated.
         name: Name of the operation.
         verify_shape: Whether a value of another shape is refused.
 
     Raises:
-        TypeError: ``verify_shape`` and the shapes differ.
-        ValueError: more elements than the shape has.
+        TypeError: ``verify_shape`` and the shapes differ, or the elements do not fit eagerly.
+        ValueError: more elements than the shape has, in a graph.
 
     Example:
         >>> import tfx.compat.v1 as tf
@@ -55,11 +57,16 @@ def constant(
     graph = current().graph
     if isinstance(value, Tensor):
         return convert.constant(value, dtype, shape, name)
-    array = convert.to_array(value, None if dtype is None else dtypes.as_dtype(dtype))
-    if shape is not None:
-        array = _shaped(array, tuple(convert._dims_of(shape)), verify_shape)
+    dims = None if shape is None else tuple(convert._dims_of(shape))
     if not isinstance(graph, Graph):
-        return convert.embed(array)
+        _check_shape(convert.to_array(value, None), dims if verify_shape else None)
+        return convert.constant(value, dtype, shape, name)
+    if dims is not None and 0 in dims:
+        array = np.zeros(dims, dtypes.as_dtype(dtype or dtypes.float32).as_numpy_dtype)
+    else:
+        array = convert.to_array(value, None if dtype is None else dtypes.as_dtype(dtype))
+        _check_shape(array, dims if verify_shape else None)
+        array = array if dims is None else _filled_up(array, dims)
     code = dtypes.as_dtype(array.dtype).onnx
     label = f"{current().scope}{name}"
     made = SymbolicTensor(graph.ordered.add_named_constant(array, code, label), graph)
@@ -67,9 +74,12 @@ def constant(
     return cast.identity(made) if graph.ordered.active else made
 
 
-def _shaped(array: np.ndarray[Any, Any], dims: tuple[int, ...], verify: bool) -> Any:
-    if verify and array.shape != dims:
+def _check_shape(array: np.ndarray[Any, Any], dims: tuple[int, ...] | None) -> None:
+    if dims is not None and array.shape != dims:
         raise TypeError(f"Expected Tensor's shape: {dims}, got {array.shape}.")
+
+
+def _filled_up(array: np.ndarray[Any, Any], dims: tuple[int, ...]) -> Any:
     count = int(np.prod(dims))
     if array.size > count:
         raise ValueError(

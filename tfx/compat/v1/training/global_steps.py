@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from tfx.compat.v1.graph.collections import GraphKeys
@@ -13,20 +14,46 @@ from tfx.core import dtypes
 from tfx.framework.context import using
 from tfx.framework.variable import Variable
 
+_log = logging.getLogger("tfx")
+
 
 def get_global_step(graph: Graph | None = None) -> Any:
-    """The variable that counts training steps; None: there is none.
+    """The variable that counts training steps; None: there is none, or there are several.
+
+    Where the graph's collection names none, it is a variable or tensor named ``global_step:0``.
 
     Args:
         graph: The graph; None: the default one.
 
     Raises:
-        RuntimeError: there are several.
+        TypeError: it is not an integer scalar.
+
+    Example:
+        >>> import tfx.compat.v1 as tf
+        >>> with tf.Graph().as_default():
+        ...     _ = tf.Variable(0, name="global_step", dtype=tf.int64)
+        ...     tf.train.get_global_step().name
+        'global_step:0'
     """
-    found = (graph or building()).get_collection(GraphKeys.GLOBAL_STEP)
+    target = graph or building()
+    found = target.get_collection(GraphKeys.GLOBAL_STEP)
     if len(found) > 1:
-        raise RuntimeError(f"There are {len(found)} global steps in the graph; expected one.")
-    return found[0] if found else None
+        _log.error("There are %d global steps in the graph; expected one.", len(found))
+        return None
+    step = found[0] if found else _named_global_step(target)
+    if step is not None:
+        assert_global_step(step)
+    return step
+
+
+def _named_global_step(graph: Graph) -> Any:
+    for variable in graph.get_collection(GraphKeys.GLOBAL_VARIABLES):
+        if variable.name == "global_step:0":
+            return variable
+    try:
+        return graph.get_tensor_by_name("global_step:0")
+    except KeyError:
+        return None
 
 
 def create_global_step(graph: Graph | None = None) -> Any:

@@ -169,8 +169,19 @@ def test_the_global_step() -> None:
         with pytest.raises(TypeError, match="scalar integer"):
             train.assert_global_step(tf.constant(1.0))
         tf.add_to_collection(tf.GraphKeys.GLOBAL_STEP, step)
-        with pytest.raises(RuntimeError, match="2 global steps"):
-            train.get_global_step()
+        assert train.get_global_step() is None  # which of the two, nobody can say
+
+
+def test_a_global_step_is_found_by_its_name_and_must_count() -> None:
+    with tf.Graph().as_default():
+        step = tf.Variable(0, name="global_step", dtype=tf.int64)
+        assert train.get_global_step() is train.get_or_create_global_step() is step
+    for shape, dtype in (([], tf.float32), ([3], tf.int64)):
+        with tf.Graph().as_default():
+            tf.placeholder(dtype, shape, name="global_step")
+            for get in (train.get_global_step, train.create_global_step):
+                with pytest.raises(TypeError, match="scalar integer"):
+                    get()
 
 
 @pytest.mark.parametrize("name", EXPECTED)
