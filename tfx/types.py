@@ -14,6 +14,8 @@ from tfx.framework.tensor import Tensor as _Tensor
 from tfx.framework.variable import Variable as _Variable
 from tfx.function.execution.concrete_function import ConcreteFunction as _ConcreteFunction
 from tfx.function.tracing.function import Function as _Function
+from tfx.function.tracing.trace_types import SupportsTracingProtocol as _SupportsTracingProtocol
+from tfx.function.tracing.trace_types import TraceType as _TraceType
 
 # A Union and not `|`: TensorFlow's is one too, and typing.get_args reads both.
 _TensorLike = _Union[  # noqa: UP007
@@ -28,7 +30,9 @@ experimental = _namespace(
     ConcreteFunction=_ConcreteFunction,
     GenericFunction=(_Function | _ConcreteFunction),
     PolymorphicFunction=_Function,
+    SupportsTracingProtocol=_SupportsTracingProtocol,
     TensorLike=_TensorLike,
+    TraceType=_TraceType,
 )
 
 _complete(__name__, "experimental")

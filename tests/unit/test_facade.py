@@ -57,8 +57,8 @@ def test_namespaces_list_public_names_alone(name: str) -> None:
         ("math.bessel_k0", "; it is tfx.math.special.bessel_k0"),
         ("io.gfile.exist", "; did you mean 'exists'?"),
         (
-            "types.experimental.TraceType",
-            "TensorFlow has tf.types.experimental.TraceType",
+            "types.experimental.AtomicFunction",
+            "TensorFlow has tf.types.experimental.AtomicFunction",
         ),
         ("train.AdamOptimizer", "; it is tfx.compat.v1.train.AdamOptimizer"),
         ("compat.v1.user_ops", "TensorFlow has tf.compat.v1.user_ops, tfx does not have it (yet)"),

@@ -121,6 +121,31 @@ def _build_protocol(like: Any, values: list[Any]) -> Any:
     return type(like).__tf_unflatten__(like.__tf_flatten__()[0], tuple(values))
 
 
+class TracingContext:
+    """What is known of the call whose arguments are asked for their types: nothing so far."""
+
+
+def _follows_tracing_protocol(cls: type) -> bool:
+    # Arrays are tensors, whatever they say: so are TensorFlow's own.
+    return hasattr(cls, "__tf_tracing_type__") and not hasattr(cls, "__array__")
+
+
+def _trace_type_of(value: Any) -> Any:
+    return value.__tf_tracing_type__(TracingContext())
+
+
+def _traced_values(value: Any) -> list[Any]:
+    return list(_trace_type_of(value).to_tensors(value))
+
+
+def _traced_keys(value: Any) -> list[Any]:
+    return list(range(len(_traced_values(value))))
+
+
+def _build_traced(like: Any, values: list[Any]) -> Any:
+    return _trace_type_of(like).from_tensors(iter(values))
+
+
 SEQUENCE: Final = Kind(_positions, iter, _build_sequence)
 _NAMEDTUPLE: Final = Kind(lambda s: list(s._fields), iter, lambda like, v: type(like)(*v))
 _VIEW: Final = Kind(_positions, iter, _build_list)
@@ -128,6 +153,8 @@ MAPPING: Final = Kind(_sorted_keys, _mapping_values, _build_mapping)
 _ATTRS: Final = Kind(_attrs_fields, _attrs_values, _build_attrs)
 _PROTOCOL: Final = Kind(_protocol_keys, _protocol_values, _build_protocol)
 DATACLASS: Final = Kind(_dataclass_fields, _dataclass_values, _build_dataclass)
+# Objects with a `TraceType`, as arguments of functions.
+TRACED: Final = Kind(_traced_keys, _traced_values, _build_traced, _trace_type_of)
 
 _STRING_LIKE: Final = (str, bytes, bytearray, memoryview)
 _MAX_CLASSES: Final = 4096
@@ -169,12 +196,15 @@ def classify_expanded(cls: type) -> Kind | None:
 
     A class that says ``_tfx_is_object = True`` is a leaf: what matters of it is its identity. A
     class of ours that names its parts in ``_tfx_fields`` is one of these structures, too; one with
-    an ``_tfx_expanded_kind`` says itself how it is taken apart.
+    an ``_tfx_expanded_kind``, or whose objects have a `TraceType`, says itself how it is taken
+    apart.
     """
     kind = None if cls in _VALUES else classify(cls)
     own = getattr(cls, "_tfx_expanded_kind", None)
     if own is not None:
         kind = own
+    elif kind is None and _follows_tracing_protocol(cls):
+        kind = TRACED
     elif kind is None and _has_fields(cls) and not getattr(cls, "_tfx_is_object", False):
         kind = DATACLASS
     if len(EXPANDED) >= _MAX_CLASSES:

@@ -11,6 +11,7 @@ nothing here keeps them alive.
     Python value            (class, value)
     object without a value  WeakIdentity
     method of an object     (class of methods, key of the object, key of the function)
+    object with a TraceType (the kind of structures that these are, the type, parts)
 """
 
 from __future__ import annotations
@@ -25,12 +26,13 @@ import numpy as np
 from tfx.core import nest
 from tfx.core.dim_names import opaque_dim
 from tfx.core.dims import RawShape, format_shape, is_automatic_dim
-from tfx.core.nest_kinds import expanded_kind_of
+from tfx.core.nest_kinds import TRACED, Kind, expanded_kind_of
 from tfx.core.specs import TensorSpec
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
+from tfx.function.tracing.trace_types import TraceType, trace_type_of
 from tfx.graph.ir import RawDim
 
 VALUES = frozenset((int, float, bool, str, bytes, type(None), complex))
@@ -139,19 +141,26 @@ class TraceKey:
             return self._spec_key(value, path)
         structure = expanded_kind_of(value)
         if structure is not None:
-            keys = _keys(structure.keys, value, path)
-            parts = tuple(
-                [
-                    self._key(v, f"{path}_{k}")
-                    for k, v in zip(keys, structure.values(value), strict=True)
-                ]
-            )
-            if structure.beside is not None:
-                kind = getattr(kind, "_tfx_value_class", kind)  # of a spec
-                return (kind, (*keys, _plain_key(structure.beside(value))), parts)
-            return (kind, _named(value, keys), parts)
+            return self._structure_key(structure, value, path)
         self.leaves.append(value)
         return self._object_key(value, path)
+
+    def _structure_key(self, structure: Kind, value: Any, path: str) -> Any:
+        of_trace = trace_type_of(value) if structure is TRACED else None
+        kind = type(value)
+        keys = _keys(structure.keys, value, path)
+        parts = tuple(
+            [
+                self._key(v, f"{path}_{k}")
+                for k, v in zip(keys, structure.values(value), strict=True)
+            ]
+        )
+        if of_trace is not None:
+            return (TRACED, of_trace, parts)
+        if structure.beside is not None:
+            kind = getattr(kind, "_tfx_value_class", kind)  # of a spec
+            return (kind, (*keys, _plain_key(structure.beside(value))), parts)
+        return (kind, _named(value, keys), parts)
 
     def _spec_key(self, spec: TensorSpec, path: str) -> Any:
         self.spec = path
@@ -317,6 +326,8 @@ def key_accepts(have: Any, want: Any, sizes: dict[str, Any]) -> bool:
         return generalizes(have, want, sizes)
     if type(have) is tuple and type(want) is tuple and len(have) == len(want):
         return all(key_accepts(h, w, sizes) for h, w in zip(have, want, strict=True))
+    if isinstance(have, TraceType) and isinstance(want, TraceType):
+        return bool(have == want) or have.is_subtype_of(want)
     return type(have) is type(want) and bool(have == want)
 
 
