@@ -15,7 +15,7 @@ from tfx.core.errors import LeakedTensorError
 from tfx.framework.builder import ox
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.operation import Operation
+from tfx.framework.operation import Operation, is_variable_handle
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 
@@ -58,7 +58,7 @@ def group(*inputs: Any, name: str | None = None) -> Any:
         return None
     given = [x for x in nest.flatten(list(inputs)) if x is not None]
     for x in given:
-        if not isinstance(x, Tensor | Variable | Operation):
+        if not isinstance(x, Tensor | Variable | Operation) and not is_variable_handle(x):
             raise TypeError(
                 f"'inputs' should be zero or more (nested) Tensors. Received {x!r} with type "
                 f"{type(x)}."
@@ -94,7 +94,7 @@ def tuple(tensors: Iterable[Any], control_inputs: Any = None, name: str | None =
         raise ValueError(f"tuple: expected at least one tensor among 'tensors'; got {given!r}.")
     waited = list(control_inputs or ())
     for x in waited:
-        if not isinstance(x, Tensor | Variable | Operation):
+        if not isinstance(x, Tensor | Variable | Operation) and not is_variable_handle(x):
             raise TypeError(
                 f"tuple: 'control_inputs' must be operations or tensors; got {x!r} of type "
                 f"{type(x).__name__}."

@@ -349,6 +349,11 @@ class FuncGraph(GraphApi):
         state.written = True
         return variable
 
+    def is_assigned(self, variable: Variable) -> bool:
+        """True if an operation of this graph has assigned a variable."""
+        state = self.states.get(id(variable))
+        return state is not None and state.written and state.ref() is variable
+
     def assignment_of(self, variable: Variable) -> Operation:
         """The operation that assigned a variable last."""
         value = self.state_of(variable).current

@@ -27,6 +27,11 @@ READ = "ReadVariableOp"
 ASSIGN = "AssignVariableOp"
 
 
+def is_variable_handle(x: Any) -> bool:
+    """True for a variable of TensorFlow 1 as an operation, for which nothing has to wait."""
+    return getattr(x, "type", None) == "VarHandleOp"
+
+
 class Operation:
     """A node of a graph, an input of it, or a constant. Made by graphs, never by calling the class.
 

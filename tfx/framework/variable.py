@@ -316,6 +316,23 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
 
     # Writing
 
+    @property
+    def op(self) -> Any:
+        """The operation that assigned the variable last, in a function; eagerly None.
+
+        So ``v.assign(x).op`` can be waited for, as in TensorFlow, where a variable itself has no
+        operation eagerly.
+
+        Raises:
+            AttributeError: the function that is traced has not assigned the variable.
+        """
+        graph = current().graph
+        if graph is None:
+            return None
+        if not graph.is_assigned(self):
+            raise AttributeError(f"'{self._name}' has no op: this function has not assigned it.")
+        return graph.assignment_of(self)
+
     def assign(
         self,
         value: Any,

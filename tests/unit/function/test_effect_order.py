@@ -113,3 +113,18 @@ def test_programs(steps: list[tuple[str, int]]) -> None:
             assert graph.state() == before
             return
         assert graph.state() == pytest.approx(eager.state())
+
+
+def test_an_assignment_in_a_function_has_an_operation():
+    v, rows = tf.Variable([1.0, 2.0]), tf.Variable([1.0, 2.0])
+
+    @tf.function
+    def write(x):
+        ops = [v.assign(x).op, rows.scatter_nd_update([[0]], [7.0]).op]
+        with tf.control_dependencies([tf.group(*ops)]):
+            return v + rows
+
+    assert write(tf.constant([3.0, 4.0])).numpy().tolist() == [10.0, 6.0]
+    assert v.assign([0.0, 0.0]).op is None  # eagerly there is nothing to wait for
+    with pytest.raises(AttributeError, match="has no op: this function has not assigned it"):
+        tf.function(lambda: v.op)()

@@ -77,6 +77,14 @@ def test_constants_of_another_shape() -> None:
         tf.constant([1, 2], shape=[2, 2])
 
 
+def test_nothing_waits_for_a_variable_itself() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        v = tf.get_variable("v", [2])
+        assert session.run(tf.group(v.op, v.initializer)) is None
+        with tf.control_dependencies([v.op]):
+            assert session.run(tf.identity(v)).shape == (2,)
+
+
 def test_neural_networks() -> None:
     labels = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5]], np.float32)
     nn = tf.nn

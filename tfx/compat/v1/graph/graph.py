@@ -23,7 +23,7 @@ from tfx.core.source import user_frame
 from tfx.framework.context import current, init_scope, using
 from tfx.framework.device import device as device_scope
 from tfx.framework.func_graph import FuncGraph, TracedVariable
-from tfx.framework.operation import Operation
+from tfx.framework.operation import Operation, is_variable_handle
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.graph.ir import Node, RawShape, Value
@@ -282,6 +282,8 @@ class Graph(FuncGraph, Collections):
         """
         nodes = []
         for x in nest.flatten(list(elements)):
+            if is_variable_handle(x):
+                continue
             found = self.as_graph_element(x)
             item = found._item if isinstance(found, Operation) else found._symbol.node
             if isinstance(item, Node):
