@@ -109,7 +109,8 @@ class SupportsTracingProtocol(Protocol):
         """The type of the object, as an argument of a function."""
 
 
-TraceType.register(TypeSpec)  # type: ignore[type-abstract]  # no instance is made
+_base: Any = TraceType  # an abstract class is registered, of which no instance is made
+_base.register(TypeSpec)
 
 
 def trace_type_of(value: Any) -> TraceType:
