@@ -16,9 +16,9 @@ _Array: TypeAlias = np.ndarray[Any, Any]
 
 
 def value_of(x: Any) -> Any:
-    """What NumPy holds of a tensor, of slices, or of what a function returns."""
+    """What NumPy holds of a tensor, of slices, or of all that a function returns."""
     if callable(x) and not isinstance(x, Tensor | Variable):
-        return value_of(x())
+        return nest.map_structure(value_of, x())
     if isinstance(x, IndexedSlices):
         shape = x.dense_shape
         return IndexedSlicesValue(

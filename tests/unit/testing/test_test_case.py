@@ -156,6 +156,8 @@ def test_values(case):
     found = case.evaluate({"a": tf.constant(1.0), "b": [tf.Variable(2.0), lambda: tf.constant(3)]})
     assert found == {"a": 1.0, "b": [2.0, 3]}
     slices = tf.IndexedSlices(tf.ones([1, 2]), tf.constant([3]))
+    several = case.evaluate(lambda: (tf.constant([1]), {"v": tf.Variable([2.0])}))
+    assert (several[0].tolist(), several[1]["v"].tolist()) == ([1], [2.0])
     assert case.evaluate(slices).indices.tolist() == [3]
 
 
