@@ -5,6 +5,7 @@ control flow on tensors it is the old one.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import inspect
@@ -31,6 +32,8 @@ _FACTORY = "ag_factory"
 _MADE = "ag_made"
 # A block in a qualified name.
 _BLOCK = re.compile(r"ag_\w+\.<locals>\.")
+# Annotations of inner functions are never evaluated where the program's module asks for that.
+_FUTURES = __future__.annotations.compiler_flag
 _SUSPENDING = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 _lock = fork_safe(threading.RLock())
@@ -103,7 +106,7 @@ def _convert_code(function: types.FunctionType) -> types.CodeType:
     factory.body = [node, *statements(f"return {node.name}", node)]
     module = ast.Module(body=[factory], type_ignores=[])
     try:
-        compiled = _compiled(module, parsed.filename)
+        compiled = _compiled(module, parsed.filename, function.__code__.co_flags & _FUTURES)
     except (SyntaxError, RecursionError) as e:
         raise SourceError(f"{function.__qualname__!r} cannot be converted: {e}") from e
     outer = next(c for c in _codes(compiled) if c.co_name == _FACTORY)
@@ -116,11 +119,14 @@ def _convert_code(function: types.FunctionType) -> types.CodeType:
     return code
 
 
-def _compiled(module: ast.Module, filename: str) -> types.CodeType:
+def _compiled(module: ast.Module, filename: str, futures: int) -> types.CodeType:
+    compiled: types.CodeType
     try:
-        return compile(module, filename, "exec", dont_inherit=True)
+        compiled = compile(module, filename, "exec", futures, dont_inherit=True)
     except TypeError:  # some node has no position, which is rare, and takes time to repair
-        return compile(ast.fix_missing_locations(module), filename, "exec", dont_inherit=True)
+        module = ast.fix_missing_locations(module)
+        compiled = compile(module, filename, "exec", futures, dont_inherit=True)
+    return compiled
 
 
 def _renamed(code: types.CodeType, prefix: str, name: str) -> types.CodeType:

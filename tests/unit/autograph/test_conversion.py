@@ -6,6 +6,7 @@ import ast
 import gc
 import inspect
 import linecache
+import sys
 import time
 
 import pytest
@@ -20,7 +21,7 @@ from tfx.autograph.trees import Transformer, Visitor, clone, walk
 
 def function_of(text, filename, name="f", **scope):
     linecache.cache[filename] = (len(text), None, text.splitlines(keepends=True), filename)
-    exec(compile(text, filename, "exec"), scope)
+    exec(compile(text, filename, "exec", dont_inherit=True), scope)
     return scope[name]
 
 
@@ -118,6 +119,19 @@ def test_private_names_and_super():
         for more in (True, False):
             one, other = _Derived(), _Derived()
             assert converted(one, more) == function(other, more)
+
+
+def test_annotations_of_inner_functions_are_evaluated_where_the_program_has_them_evaluated():
+    text = """def f(x):
+    def inner(y: Unknown) -> Unknown:
+        return y + 1 if y > 0 else y
+    return inner(x)
+"""
+    postponed = function_of(f"from __future__ import annotations\n{text}", "<postponed>")
+    assert convert_function(postponed, operators)(1) == 2
+    if sys.version_info < (3, 14):  # which evaluates them when they are asked for
+        with pytest.raises(NameError, match="Unknown"):
+            convert_function(function_of(text, "<at once>"), operators)(1)
 
 
 def test_conversions_go_with_their_code():
