@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import functools
 import inspect
 from collections.abc import Callable, Iterator
@@ -78,8 +79,11 @@ def outside_scopes(make: Callable[..., T], **options: Any) -> T:
         _creators.reset(token)
 
 
-class VariableKind(type):
-    """The class of ``Variable``: calling that asks the graph and the scopes around."""
+class VariableKind(abc.ABCMeta):
+    """The class of ``Variable``: calling that asks the graph and the scopes around.
+
+    One of abstract classes, so that a program's class may be a variable and an abstract class.
+    """
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         """Make an instance, or what takes its place here."""

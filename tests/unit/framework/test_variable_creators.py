@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+
 import pytest
 
 import tfx as tf
@@ -83,3 +85,27 @@ def test_creators_are_not_asked_for_states_that_are_no_variables_in_tensorflow()
         assert table.lookup(["a", "b"]).numpy().tolist() == [1, -1]
     with pytest.raises(AssertionError, match="asked for"), tf.variable_creator_scope(refuse):
         tf.random.Generator.from_seed(1)
+
+
+def test_a_class_of_variables_may_be_abstract_too() -> None:
+    """Variables and abstract classes of a program have metaclasses that fit together."""
+
+    class Bounded(abc.ABC):
+        @abc.abstractmethod
+        def bounds(self) -> tuple[float, float]: ...
+
+    class Open(tf.Variable, Bounded):
+        pass
+
+    class Parameter(Open):
+        def bounds(self) -> tuple[float, float]:
+            return 0.0, 1.0
+
+    with pytest.raises(TypeError, match="abstract"):
+        Open(0.5)
+    made = Parameter(0.5)
+    assert isinstance(made, Bounded) and isinstance(made, tf.Variable)
+    with tf.GradientTape() as tape:
+        y = made * made
+    assert float(tape.gradient(y, made)) == 1.0
+    assert not isinstance(y, tf.Variable)
