@@ -255,6 +255,35 @@ class ConcreteFunction(TakesOptions, WithVariables):
             return self._strategy.run(tensors)
         return self._observed.call(context, tensors, self.name)
 
+    def add_to_graph(self, g: Any = None, overwrite: bool = False) -> None:
+        """Let a graph have this function: each has the functions that it calls, and no others.
+
+        TensorFlow keeps functions by name beside the nodes that call them, so programs add to a
+        graph those that a later rewriting may call. Here a call holds its function, and no
+        rewriting looks for another one by name: there is nothing to add.
+
+        Args:
+            g: A graph; None means the one being built, if any.
+            overwrite: Accepted for compatibility.
+
+        Example:
+            >>> import tfx as tf
+            >>> double = tf.function(lambda x: 2.0 * x).get_concrete_function(tf.TensorSpec([]))
+            >>> @tf.function
+            ... def f(x):
+            ...     double.add_to_graph()
+            ...     return double(x)
+            >>> float(f(tf.constant(1.0)))
+            2.0
+        """
+
+    def add_gradient_functions_to_graph(self, g: Any = None) -> None:
+        """Let a graph have this function and its gradient; see ``add_to_graph``.
+
+        Args:
+            g: A graph; None means the one being built, if any.
+        """
+
     def prune(
         self,
         feeds: Any,

@@ -226,3 +226,22 @@ def test_messages_about_results_show_the_users_function():
 
     with pytest.raises(TypeError, match=r"<function .*<locals>\.odd at 0x"):
         odd(1)
+
+
+def test_a_function_is_added_to_the_graph_that_is_being_traced():
+    """Libraries add the variant for another device, which only a call would bring in."""
+    called = tf.function(lambda x: 2.0 * x).get_concrete_function(tf.TensorSpec([]))
+    other = tf.function(lambda x: 3.0 * x).get_concrete_function(tf.TensorSpec([]))
+
+    @tf.function
+    def f(x):
+        other.add_to_graph()
+        other.add_gradient_functions_to_graph()
+        return called(x)
+
+    x = tf.constant(1.5)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert (float(y), float(tape.gradient(y, x))) == (3.0, 2.0)
+    called.add_to_graph(f.get_concrete_function(x).graph, overwrite=True)
