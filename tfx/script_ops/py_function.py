@@ -25,7 +25,7 @@ import numpy as np
 from tfx.autodiff.tape import GradientTape, UnconnectedGradients
 from tfx.core import dtypes, nest
 from tfx.core.dtypes import DType
-from tfx.core.errors import InvalidArgumentError, OpError
+from tfx.core.errors import ConversionError, InvalidArgumentError, OpError
 from tfx.core.specs import TensorSpec
 from tfx.framework.composite import leaves as structures
 from tfx.framework.context import current, using
@@ -115,7 +115,8 @@ def numpy_function(
     Args:
         func: Takes as many arrays as ``inp`` has (NumPy scalars for scalars, bytes for strings),
             returns what ``Tout`` says, or None for no outputs.
-        inp: Tensors, variables or values convertible to tensors.
+        inp: Tensors, variables or values convertible to tensors. Outside of functions also other
+            objects, None among them: the function gets them as NumPy arrays of objects.
         Tout: Dtype of the result, or a list of dtypes for as many.
         stateful: Whether it must be called if nothing uses its results.
         name: Accepted for compatibility.
@@ -137,17 +138,18 @@ def numpy_function(
     if func is None and inp is None:
         return _decorator(numpy_function, Tout, stateful=stateful)
     site = _Site(func, Tout, "numpy_function")
-    inputs = _tensors(inp)
     if current().graph is None:
+        arrays = [_array(x) for x in (() if inp is None else inp)]
         logs = active_logs()
         if logs:
-            return site.packed(run_once(logs, lambda: site.run_arrays(inputs))[0])
-        return site.packed(site.run_arrays(inputs))
+            return site.packed(run_once(logs, lambda: site.run_arrays(arrays))[0])
+        return site.packed(site.run_arrays(arrays))
+    inputs = _tensors(inp)
 
     def run(given: Sequence[EagerTensor]) -> Sequence[EagerTensor]:
         try:
             with _outside():
-                return site.run_arrays(given)
+                return site.run_arrays([x.numpy() for x in given])
         except OpError:
             raise
         except Exception as e:
@@ -200,6 +202,15 @@ def _tensors(inp: Any) -> list[Tensor]:
     return [tensor(x) for x in (() if inp is None else inp)]
 
 
+def _array(value: Any) -> Any:
+    """What the function gets outside of graphs; no tensor holds None and other objects."""
+    try:
+        found: Any = tensor(value)
+    except ConversionError:
+        return np.array(value)
+    return found.numpy()
+
+
 _AS_IT_IS = nullcontext()
 
 
@@ -247,7 +258,7 @@ class _Site:
 
     def run_arrays(self, given: Sequence[Any]) -> Sequence[EagerTensor]:
         """Call it with arrays."""
-        returned = self._func(*[x.numpy() for x in given])
+        returned = self._func(*given)
         return self._checked(self._values(returned), _typed)
 
     def _values(self, returned: Any) -> Sequence[Any]:

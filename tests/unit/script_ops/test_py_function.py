@@ -129,6 +129,21 @@ def test_exceptions(mode: Any, error: BaseException, kind: type[BaseException]) 
         assert "[py_function bad: test_py_function.py:" in str(caught.value)
 
 
+def test_numpy_functions_get_what_no_tensor_holds_outside_of_graphs() -> None:
+    seen: list[Any] = []
+
+    def body(*arrays: Any) -> Any:
+        seen.extend(arrays)
+        return arrays[0] * 2
+
+    assert float(tf.numpy_function(body, [tf.constant(3.0), None, {"a": 1}], tf.float32)) == 6.0
+    assert [a.dtype.kind for a in seen] == ["f", "O", "O"]
+    assert seen[1].shape == () and seen[1].item() is None
+    assert seen[2].item() == {"a": 1}
+    with pytest.raises(TypeError, match="None"):
+        tf.function(lambda: tf.numpy_function(body, [1.0, None], tf.float32))()
+
+
 def test_exceptions_of_numpy_functions() -> None:
     error = KeyError("boom")
 
