@@ -97,20 +97,27 @@ class LoopVariable:
         return None
 
 
-def slot_of(number: int, leaf: Any, shape: Any, varying: set[tuple[int, int]]) -> LoopVariable:
-    """The slot for a leaf of the loop variables."""
+def slot_of(
+    number: int, leaf: Any, shape: Any, varying: set[tuple[int, int]], *, strict: bool = True
+) -> LoopVariable:
+    """The slot for a leaf of the loop variables; strict ones enter in the shape that is stated."""
     if leaf is None:
         return LoopVariable()
     if isinstance(leaf, ArrayState):
         return ArraySlot(leaf)
-    return TensorSlot(number, leaf, shape, varying)
+    return TensorSlot(number, leaf, shape, varying, strict)
 
 
 class TensorSlot(LoopVariable):
     """A tensor."""
 
     def __init__(
-        self, number: int, initial: Tensor, shape: TensorShape | None, varying: set[tuple[int, int]]
+        self,
+        number: int,
+        initial: Tensor,
+        shape: TensorShape | None,
+        varying: set[tuple[int, int]],
+        strict: bool = True,
     ) -> None:
         self.initial = initial
         self._number = number
@@ -120,15 +127,19 @@ class TensorSlot(LoopVariable):
             raw = known.symbolic
             if raw is not None:
                 raw = tuple(None if (number, i) in varying else d for i, d in enumerate(raw))
+            wanted = raw
         else:
-            if not _includes(shape, known):
+            wanted = raw = sizes_alone(shape.symbolic)
+            if not _includes(shape, known) and strict:
                 raise ValueError(
                     f"The shape invariant specified for {initial!r} is not compatible with the "
                     f"initial shape of the loop variable. It enters the loop with shape {known}, "
                     f"but the specified shape invariant is {shape}."
                 )
-            raw = sizes_alone(shape.symbolic)
+            if not _includes(shape, known):
+                raw = None  # the first iteration sees another shape than those that follow
         self.shape: RawShape = raw
+        self._wanted: RawShape = wanted
         self.inside: Value | None = None
         self.after: Value | None = None
         # What it is after the loop, where that is known without carrying it.
@@ -153,8 +164,8 @@ class TensorSlot(LoopVariable):
         self.result = leaf
 
     def _check_shape(self, leaf: Tensor, body: Callable[..., Any]) -> None:
-        found, wanted = leaf.shape.symbolic, self.shape
-        if wanted is None:
+        found, wanted = leaf.shape.symbolic, self._wanted
+        if wanted is None or (found is None and self.shape is None):
             return
         if found is None or len(found) != len(wanted):
             raise ValueError(self._says(leaf, body, _WAY_OUT))
@@ -166,7 +177,7 @@ class TensorSlot(LoopVariable):
             raise ShapeVariesError((self._number, axis))
 
     def _says(self, leaf: Any, body: Callable[..., Any], hint: str) -> str:
-        shape = TensorShape(self.shape)
+        shape = TensorShape(self._wanted)
         stated = "" if self._given is None else f" (its shape invariant is {shape})"
         return (
             f"Input tensor {spelled(self.initial)} enters the loop with shape {shape}{stated}, but "

@@ -55,7 +55,8 @@ def while_loop(
         body: Called with the loop variables, returns their next values.
         loop_vars: List or tuple of the initial values: tensors, tensor arrays, structures of them.
         shape_invariants: A structure like ``loop_vars`` (or its front part) of the shapes that hold
-            in every iteration, for variables whose shape changes. None: their initial shapes.
+            of what the body returns, for variables whose shape changes; one may enter with another
+            shape, and then nothing is known of it inside. None: their initial shapes.
         parallel_iterations: Accepted for compatibility.
         back_prop: False: no gradient flows through the loop.
         swap_memory: Accepted for compatibility.
@@ -95,7 +96,9 @@ def while_loop(
     if graph is None:
         result = _run(cond, body, loop_vars, maximum_iterations)
     else:
-        loop = WhileLoop(graph, cond, body, loop_vars, shape_invariants, name or "while")
+        loop = WhileLoop(
+            graph, cond, body, loop_vars, shape_invariants, name or "while", strict=False
+        )
         result = loop.add(maximum_iterations)
     return result if back_prop else _stopped(result)
 
@@ -149,6 +152,7 @@ class WhileLoop:
         loop_vars: The initial values.
         invariants: See ``while_loop``.
         name: Prefix of the names.
+        strict: Whether initial values must have the shapes that are stated, too.
     """
 
     def __init__(
@@ -159,8 +163,11 @@ class WhileLoop:
         loop_vars: Any,
         invariants: Any,
         name: str,
+        *,
+        strict: bool = True,
     ) -> None:
         self._graph = graph
+        self._strict = strict
         self._cond = cond
         self._body = body
         self._given = loop_vars
@@ -205,7 +212,7 @@ class WhileLoop:
         iteration = Value(loop.graph.unique_name("iteration"), _INT64, ())
         keep_going = Value(loop.graph.unique_name("keep_going"), _BOOL, ())
         slots = [
-            slot_of(i, leaf, shape, self._varying)
+            slot_of(i, leaf, shape, self._varying, strict=self._strict)
             for i, (leaf, shape) in enumerate(zip(self._initial, self._invariants, strict=True))
         ]
         given = self._packed([loop_variable.enter(loop) for loop_variable in slots])

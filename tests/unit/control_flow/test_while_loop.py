@@ -156,10 +156,51 @@ def test_refusals():
         tf.while_loop(lambda: True, lambda: None, [])
     with pytest.raises(ValueError, match="shape_invariants must have the structure"):
         _refused(lambda x, y: (x, y), [1.0, 2.0], shape_invariants=[tf.TensorShape([])])
-    with pytest.raises(ValueError, match="not compatible with the initial shape"):
-        _refused(lambda x: x, [tf.ones([2])], shape_invariants=[tf.TensorShape([3])])
+    with pytest.raises(ValueError, match=r"shape \(3,\).*\(2,\) after one iteration"):
+        _refused(lambda x: tf.ones([2]), [tf.ones([4])], shape_invariants=[tf.TensorShape([3])])
     with pytest.raises(TypeError, match="maximum_iterations must be an integer"):
         _refused(lambda x: x, [1.0], maximum_iterations=tf.constant(1.5))
+
+
+@pytest.mark.parametrize(("times", "last"), [(0, 5), (1, [0, 0, 0]), (3, [2, 2, 2])])
+def test_stated_shapes_hold_from_the_first_result_of_the_body_on(times, last):
+    """Samplers begin with a placeholder of another shape, which their body never reads."""
+
+    @tf.function
+    def f(n):
+        return tf.while_loop(
+            lambda i, _: i < n,
+            lambda i, _: (i + 1, tf.fill([3], i)),
+            (0, tf.constant(5)),
+            shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+        )[1]
+
+    assert f(tf.constant(times)).numpy().tolist() == last
+
+
+def test_a_body_keeps_the_other_shape_that_a_variable_enters_with():
+    @tf.function
+    def f(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            _, y = tf.while_loop(
+                lambda i, _: i < 2,
+                lambda i, s: (i + 1, tf.reduce_sum(s) * x * tf.ones([3])),
+                (0, x),
+                shape_invariants=(tf.TensorShape([]), tf.TensorShape([None])),
+            )
+        same = tf.while_loop(
+            lambda i, _: i < 2,
+            lambda i, s: (i + 1, s * 2.0),
+            (0, tf.ones([2])),
+            shape_invariants=(tf.TensorShape([]), tf.TensorShape([3])),
+        )[1]
+        return y, tape.gradient(y, x), same
+
+    y, slope, same = f(tf.constant(2.0))
+    assert y.numpy().tolist() == [24.0] * 3  # 3 x^3
+    assert float(slope) == 108.0  # three times 9 x^2
+    assert same.numpy().tolist() == [4.0, 4.0]
 
 
 def test_a_tensor_of_the_body_cannot_be_used_outside():
