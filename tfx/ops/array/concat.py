@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from tfx.core import dtypes
@@ -180,7 +181,8 @@ def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
     if not values:
         return convert_to_tensor([], dtypes.float32)
     if not any(is_tensor_like(v) for v in values) and axis == 0:
-        return tensor(values)
+        with suppress(TypeError, ValueError):  # objects that a program has registered, say
+            return tensor(values)
     parts = common_tensors(list(values), "Pack")
     _check_stack(parts, axis)
     shape = static_dims(parts[0])

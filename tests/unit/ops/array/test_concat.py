@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
+import tfx.ops.common.operator_overloads
 from tests.unit.ops.agreement import check
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
@@ -228,3 +229,16 @@ def test_dtypes(dtype):
     assert_close(concat([x, x], 1), np.concatenate([a, a], 1))
     assert_close(stack([x, x, x], 1), np.stack([a, a, a], 1))
     assert_close(split(x, 3, 1)[1], a[:, 1:2])
+
+
+def test_stack_converts_each_part_that_a_program_has_registered() -> None:
+    class Parameter:
+        def __init__(self, value: float) -> None:
+            self.value = value
+
+    tf.register_tensor_conversion_function(
+        Parameter, lambda p, dtype=None, name=None, as_ref=False: tf.constant([p.value, 1.0])
+    )
+    assert tf.stack([Parameter(2.0), Parameter(3.0)]).numpy().tolist() == [[2.0, 1.0], [3.0, 1.0]]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        tf.stack([[1], [2, 3]])
