@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import tfx as tf
-import tfx.ops.common.operator_overloads
 from tests.unit.ops.agreement import check
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
