@@ -49,6 +49,7 @@ NUMBERS = {
     "DIAGONAL": 46,
     "BROADCAST": 47,
     "SHUFFLED": 48,
+    "STITCHED": 49,
 }
 
 
