@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Mapping
 from typing import Any
@@ -93,6 +94,7 @@ class Saver:
         self._digits = 8 if pad_step_number else 1
         self._variables: dict[str, Variable] | None = None
         self._kept: list[tuple[str, float]] = []
+        self._saving = threading.Lock()
         self._next_kept = time.time() + self._every
         if not defer_build:
             self.build()
@@ -173,16 +175,19 @@ class Saver:
             raise InvalidArgumentError(
                 f"latest_filename is {latest_filename!r}; only 'checkpoint' can be read again."
             )
-        path = _prefix(save_path)
-        if global_step is not None:
-            known = isinstance(global_step, int | np.integer)
-            number = global_step if known else sess.run(global_step)
-            path = f"{path}-{int(number):0{self._digits}d}"
-        variables = self._found()
-        values = sess.run(list(variables.values()))
-        tensors = {n: np.asarray(x) for n, x in zip(variables, values, strict=True)}
-        write_files(path, tensors, {FORMAT_KEY: str(FORMAT)})
-        self._note(path, write_state)
+        # One after another: else the step of a thread that saves beside the training could be noted
+        # as the latest one after a later step.
+        with self._saving:
+            path = _prefix(save_path)
+            if global_step is not None:
+                known = isinstance(global_step, int | np.integer)
+                number = global_step if known else sess.run(global_step)
+                path = f"{path}-{int(number):0{self._digits}d}"
+            variables = self._found()
+            values = sess.run(list(variables.values()))
+            tensors = {n: np.asarray(x) for n, x in zip(variables, values, strict=True)}
+            write_files(path, tensors, {FORMAT_KEY: str(FORMAT)})
+            self._note(path, write_state)
         return path
 
     def _note(self, path: str, write: bool) -> None:
