@@ -96,6 +96,8 @@ def rows_on_gpu() -> tuple[Row, ...]:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print and perhaps write; 1 if a peer could not be had or failed."""
     options = _options(arguments)
+    if options.write:
+        pictures.require_matplotlib()
     pythons = environments.given(options.use)
     rows = rows_on_gpu() if options.gpu else ROWS
     wanted = [r for r in rows if not options.rows or r.case in options.rows]

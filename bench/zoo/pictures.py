@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +13,16 @@ _TITLES = {
     "memory": "Peak memory of training over that of tfx (less is better)",
 }
 _COLORS = {"tfx": "#1f6f8b", "tensorflow": "#f2a154", "torch": "#d3524d", "jax": "#8e8e8e"}
+
+
+def require_matplotlib() -> None:
+    """Ask before there is anything to draw.
+
+    Raises:
+        ImportError: matplotlib is not installed.
+    """
+    if importlib.util.find_spec("matplotlib") is None:
+        raise ImportError('The bars need matplotlib: pip install "tfx-onnx[zoo]"')
 
 
 def write(
@@ -32,11 +43,10 @@ def write(
     Raises:
         ImportError: matplotlib is not installed.
     """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as e:
-        raise ImportError('The bars need matplotlib: pip install "tfx-onnx[zoo]"') from e
+    require_matplotlib()
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
     files = []
     for picture, programs in bars.items():
         if not programs:
