@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tfx as tf
+from tests.unit.control_flow.recurrent_reference import run as reference
 from tests.unit.kernels.fused_graphs import needs_library
 from tests.unit.kernels.test_lstm import given, operators
 from tfx.kernels.library import usable_library
@@ -163,6 +164,39 @@ def test_one_sequence_stays_with_the_runtime(rng):
     inputs = given(4, 1, 5, 9, rng)
     function, args = layer(inputs, 9)
     check(function, layer(inputs, 9, jit_compile=False)[0], *args, taken=False)
+
+
+@pytest.mark.parametrize(
+    ("place", "shape", "hidden"),
+    [(3, (1, 7), 9), (3, (1, 36), 9), (1, (1, 32, 5), 9), (3, (1, 72), 8)],
+)
+def test_weights_that_do_not_fit_are_refused_as_without_the_kernels(place, shape, hidden, rng):
+    inputs = given(4, 3, 5, 9, rng, states=False)
+    inputs[place] = np.zeros(shape, np.float32)
+    errors = []
+    for jit in (None, False):
+        with pytest.raises((tf.errors.OpError, ValueError)) as raised:
+            function, args = layer(inputs, hidden, jit_compile=jit)
+            function(*args)
+        errors.append(raised.value)
+    assert type(errors[0]) is type(errors[1]) and str(errors[0]) == str(errors[1])
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, 3e38])
+def test_numbers_beyond_float32_and_what_is_no_number(number, rng):
+    """Without a warning; ONNX Runtime's activations make numbers of what is none."""
+    _, w, r, b = given(1, 1, 6, 20, rng, states=False)
+    table = rng.standard_normal((11, 6)).astype(np.float32)
+    table[3], b[0, 5] = number, number
+    tokens = np.array([[1, 3], [2, 5], [3, 3]])
+    found = tf.function(
+        lambda t: tf.raw.LSTM(tf.gather(table, t), w, r, b, hidden_size=20, n_outputs=3)
+    )(tokens)
+    wide = [v.astype(np.float64) for v in (table[tokens], w, r, b)]
+    with np.errstate(all="ignore"):
+        expected = reference("LSTM", {"hidden_size": 20}, *wide)
+    for got, want in zip(found, expected, strict=True):
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5)
 
 
 def test_lengths_stay_with_the_runtime(rng):

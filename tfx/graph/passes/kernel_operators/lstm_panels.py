@@ -121,7 +121,13 @@ class _Panels(PatternRewriter):
             return None
         if of_x.shape[0] != of_state.shape[0] or 0 in (*of_x.shape, *of_state.shape):
             return None
-        bias = np.zeros(len(of_x)) if b is None else arrays[2].reshape(2, -1).sum(axis=0)
+        if node.attrs.get("hidden_size", of_state.shape[1]) != of_state.shape[1]:
+            return None  # ONNX Runtime says what is wrong with it, as of other sizes
+        biases = np.zeros((1, 2 * len(of_x)), np.float32) if b is None else arrays[2]
+        if biases.shape != (1, 2 * len(of_x)):
+            return None
+        with np.errstate(all="ignore"):  # infinities are the result's
+            bias = biases.reshape(2, -1).sum(axis=0)
         return _Weights(of_x, of_state, bias)
 
     def _looked_up(self, node: Node, weights: _Weights) -> _LookedUp | None:
@@ -143,8 +149,9 @@ class _Panels(PatternRewriter):
         contents = constant_contents([table], self.made, self._known)
         if contents is None or contents[0].shape != (count, weights.of_x.shape[1]):
             return None
-        products = contents[0].astype(np.float64) @ weights.of_x.T + weights.bias
-        return _LookedUp(rows, turned is not None, products.astype(np.float32))
+        with np.errstate(all="ignore"):
+            products = contents[0].astype(np.float64) @ weights.of_x.T + weights.bias
+            return _LookedUp(rows, turned is not None, products.astype(np.float32))
 
     def _rows(self, found: _LookedUp, out: Graph) -> Value:
         """``[time, batch]``."""
