@@ -50,6 +50,8 @@ def transformed(x: Any, axis: int, *, inverse: int = 0, onesided: int = 0) -> An
     """An array of pairs transformed; see ``dft``."""
     axis = axis + 1 if axis < 0 else axis
     values = x[..., 0]
+    if not values.shape[axis]:  # NumPy has no transform of nothing, which is nothing
+        return np.zeros((*values.shape, 2), x.dtype)
     if x.shape[-1] == 2:
         kind = np.complex64 if x.dtype == np.float32 else np.complex128
         values = np.ascontiguousarray(x).view(kind)[..., 0]

@@ -67,3 +67,15 @@ def test_a_module_that_is_first_met_in_a_trace_keeps_nothing_of_its_graph() -> N
     second = tf.function(lambda x: tf.abs(tf.signal.rfft(x)))
     np.testing.assert_array_equal(np.asarray(second(x)), expected)
     np.testing.assert_array_equal(np.asarray(tf.abs(tf.signal.rfft(x))), expected)
+
+
+@pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 8)])
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft"])
+def test_no_samples_have_no_transform_where_sizes_are_open(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    transform = getattr(tf.signal, name)
+    dtype = tf.float32 if name == "rfft" else tf.complex64
+    function = tf.function(transform, [tf.TensorSpec([None] * len(shape), dtype)])
+    size = shape[-1] // 2 + 1 if name == "rfft" and shape[-1] else shape[-1]
+    assert function(tf.zeros(shape, dtype)).shape == (*shape[:-1], size)
