@@ -178,16 +178,19 @@ def test_readers_count_and_know_their_state(tmp_path: Any) -> None:
             session.run(whole.restore_state("\x08"))
 
 
-def test_monitored_sessions_start_the_threads_and_raise_their_errors(tmp_path: Any) -> None:
-    good = v1.train.batch([numbers(4)], 2)
+def test_monitored_sessions_start_the_threads() -> None:
+    batch = v1.train.batch([numbers(4)], 2)
+    with v1.train.MonitoredSession() as session:
+        assert session.run(batch).tolist() == [0, 1]
+
+
+def test_monitored_sessions_raise_the_errors_of_threads(tmp_path: Any) -> None:
     path = tmp_path / "damaged"
     path.write_bytes(b"x" * 20)
     names = v1.train.string_input_producer([str(path)])
-    bad = v1.train.batch([v1.TFRecordReader().read(names)[1]], 2)
-    with v1.train.MonitoredSession() as session:
-        assert session.run(good).tolist() == [0, 1]
+    batch = v1.train.batch([v1.TFRecordReader().read(names)[1]], 2)
     with pytest.raises(tf.errors.DataLossError), v1.train.MonitoredSession() as session:
-        session.run(bad)
+        session.run(batch)
 
 
 def test_errors_of_threads_without_a_coordinator_are_kept() -> None:
