@@ -49,7 +49,12 @@ _DAMAGED = (
 
 
 def is_archive(path: str | os.PathLike[str]) -> bool:
-    """True if there is a file at a path that begins as a ZIP archive with entries does."""
+    """True if there is a file at a path that begins as a ZIP archive with entries does.
+
+    Raises:
+        TypeError: no path; numbers would be open files, which the caller goes on using.
+    """
+    path = os.fspath(path)
     try:
         if not stat.S_ISREG(os.stat(path).st_mode):
             return False

@@ -134,8 +134,16 @@ class _Operation:
         if self.of_operators is not None and any(isinstance(x, LinearOperator) for x in values):
             return self.of_operators(*args, **kwargs)
         if self.of_ragged is not None and _holds(values, _RAGGED, self.takes_lists):
+            self._check_settings(args, kwargs)
             return self.of_ragged(*args, **kwargs)
         return self.diversion.plain(*args, **kwargs)
+
+    def _check_settings(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Refuse ragged tensors where none can be, which the handlers do not look for."""
+        for name, value in (*zip(self._signature.parameters, args, strict=False), *kwargs.items()):
+            if name in _SETTINGS and type(value) is RaggedTensor:
+                operation = self.diversion.plain.__name__
+                raise TypeError(f"{operation}: `{name}` cannot be a RaggedTensor; got {value!r}.")
 
     def update(self) -> None:
         """Look for what there is to look for from now on; the caller has the lock."""
@@ -401,6 +409,8 @@ def take_linear_operators() -> None:
             operation.update()
 
 
+# Parameters of operations on ragged tensors that are no data.
+_SETTINGS = frozenset(("axis", "keepdims", "message", "summarize", "name"))
 _RAGGED = frozenset((RaggedTensor, RaggedTensorSpec))
 _SPARSE = frozenset((SparseTensor, SparseTensorSpec))
 _OF_SPARSE_ROWS = {"map_fn": sparse_mapping.map_fn}

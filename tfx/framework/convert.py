@@ -609,6 +609,12 @@ def int64_constant(items: Sequence[int] | int) -> Tensor:
     """An int64 vector (or scalar) for operator inputs such as axes and shapes; cached."""
     key = items if isinstance(items, int) else tuple(items)
     graph = current().graph
-    if graph is None:
-        return _small_ints(key)
-    return SymbolicTensor(graph.int64_constant(key), graph)
+    try:
+        if graph is None:
+            return _small_ints(key)
+        return SymbolicTensor(graph.int64_constant(key), graph)
+    except OverflowError:
+        raise ValueError(
+            f"Can't convert Python sequence with out-of-range integer to Tensor: {items!r} does "
+            "not fit int64."
+        ) from None

@@ -41,6 +41,20 @@ def serialize(initializer: Initializer) -> dict[str, Any]:
     return {"class_name": type(initializer).__name__, "config": initializer.get_config()}
 
 
+def class_name_of(config: Any) -> str:
+    """The name of the class in what ``serialize`` made.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
+        raise ValueError(
+            f"Unknown config={config!r}; expected {{'class_name': ..., 'config': ...}}, as "
+            "serialize() makes it."
+        )
+    return str(config["class_name"])
+
+
 def deserialize(
     config: Mapping[str, Any], custom_objects: Mapping[str, Any] | None = None
 ) -> Initializer:
@@ -54,7 +68,7 @@ def deserialize(
         ValueError: an unknown class.
     """
     known: dict[str, Any] = {**_BY_NAME, **(custom_objects or {})}
-    name = config["class_name"]
+    name = class_name_of(config)
     cls = known.get(name)
     if cls is None:
         close = difflib.get_close_matches(name, known, 1)

@@ -40,6 +40,8 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
         if not isinstance(diagonals, list | tuple) or len(diagonals) != 3:
             raise InvalidArgumentError(f"{op}: Expected diagonals to be a sequence of length 3.")
         above, middle, below = [tensor(d) for d in diagonals]
+        if 0 in (above.shape.rank, middle.shape.rank, below.shape.rank):
+            raise InvalidArgumentError(f"{op}: diagonals have one axis or more; got a scalar.")
         size = middle.shape[-1]
         if size is not None:
             above = with_end(above) if above.shape[-1] == size - 1 else above
@@ -56,7 +58,7 @@ def _diagonals(diagonals: Any, diagonals_format: str, op: str) -> tuple[Tensor, 
         above = diag_part(whole, k=1)
         below = diag_part(whole, k=-1)
         return with_end(above), middle, with_start(below)
-    if (x.shape.rank or 2) < 2 or x.shape[-2] not in (3, None):
+    if x.shape.rank in (0, 1) or x.shape[-2] not in (3, None):
         raise InvalidArgumentError(f"{op}: Expected diagonals of shape [..., 3, n]; got {x.shape}.")
     above, middle, below = unstack(x, 3, axis=-2)
     return above, middle, below

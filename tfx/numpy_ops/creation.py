@@ -203,6 +203,8 @@ def triu(m: Any, k: int = 0) -> Tensor:
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Tensor:  # noqa: N803
     """The powers of numbers as columns, the highest first."""
     v = array(x)
+    if v.shape.rank not in (1, None):
+        raise ValueError(f"vander: x must be a vector; got shape {v.shape}.")
     count = N if N is not None else v.shape[0]
     if count is None:
         raise ValueError("vander: give N for a vector of unknown length.")

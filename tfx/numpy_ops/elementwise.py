@@ -287,6 +287,8 @@ def isclose(
 def gcd(x1: Any, x2: Any) -> Tensor:
     """The greatest common divisor of integers."""
     a, b = shared(x1, x2)
+    if not a.dtype.is_integer:
+        raise ValueError(f"Arguments to gcd must be integers; got {a.dtype.name}.")
     a, b = elementwise.abs(a + 0 * b), elementwise.abs(b + 0 * a)
 
     def step(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:

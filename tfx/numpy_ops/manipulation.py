@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.tensor import Tensor
 from tfx.numpy_ops.elementwise import conjugate, truth
@@ -87,24 +88,41 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tensor:
     """Exchange two axes."""
     x = array(a)
     order = list(range(_rank(x)))
-    axis1, axis2 = (required_int(a, "axis of swapaxes") for a in (axis1, axis2))
+    axis1, axis2 = (_place(a, x, "axis of swapaxes") for a in (axis1, axis2))
     order[axis1], order[axis2] = order[axis2], order[axis1]
     return transpose_ops.transpose(x, order)
 
 
-def _places(axes: Any, rank: int, what: str) -> list[int]:
+def _place(axis: Any, x: Tensor, what: str) -> int:
+    """The place of an axis, counted from the front.
+
+    Raises:
+        InvalidArgumentError: there is no such axis.
+    """
+    at, rank = required_int(axis, what), _rank(x)
+    if not -rank <= at < rank:
+        raise InvalidArgumentError(
+            f"Argument `axis` (received axis={at} as the {what}) is out of bounds for an input "
+            f"of rank {rank}."
+        )
+    return at % rank
+
+
+def _places(axes: Any, x: Tensor, what: str) -> list[int]:
+    # As in TensorFlow, a scalar has one axis that can be moved: nowhere.
+    if not _rank(x):
+        return []
     several = axes if isinstance(axes, list | tuple) else [axes]
-    return [required_int(a, f"{what} of moveaxis") % rank for a in several]
+    return [_place(a, x, f"{what} of moveaxis") for a in several]
 
 
 def moveaxis(a: Any, source: Any, destination: Any) -> Tensor:
     """Axes moved to other places; the others keep their order."""
     x = array(a)
-    rank = _rank(x)
-    froms, tos = _places(source, rank, "source"), _places(destination, rank, "destination")
+    froms, tos = _places(source, x, "source"), _places(destination, x, "destination")
     if len(froms) != len(tos):
         raise ValueError("moveaxis: The lengths of source and destination must equal.")
-    order = [i for i in range(rank) if i not in froms]
+    order = [i for i in range(_rank(x)) if i not in froms]
     for to, source_axis in sorted(zip(tos, froms, strict=True)):
         order.insert(to, source_axis)
     return transpose_ops.transpose(x, order)
@@ -135,6 +153,8 @@ def broadcast_arrays(*args: Any, **kwargs: Any) -> list[Tensor]:
     if kwargs.pop("subok", False) or kwargs:
         raise ValueError(f"broadcast_arrays takes no {sorted(kwargs) or ['subok']}.")
     tensors = [array(x) for x in args]
+    if not tensors:
+        return []
     total = shape_ops.shape(tensors[0])
     for x in tensors[1:]:
         total = broadcast_dynamic_shape(total, shape_ops.shape(x))
@@ -169,6 +189,8 @@ def vstack(tup: Any) -> Tensor:
 def hstack(tup: Any) -> Tensor:
     """Arrays along their second axis (vectors: their first) one after the other."""
     parts = [atleast_1d(x) for x in tup]
+    if not parts:
+        raise ValueError("hstack: at least one array is needed.")
     return concatenate(parts, 0 if _rank(parts[0]) == 1 else 1)
 
 
@@ -328,7 +350,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any) -> Tensor:
         array([[1, 3]])
     """
     x, index = (ravel(arr), ravel(indices)) if axis is None else (array(arr), array(indices))
-    at = 0 if axis is None else axis % _rank(x)
+    at = 0 if axis is None else _place(axis, x, "axis of take_along_axis")
     shared_shape = [
         max(a or 1, b or 1) if i != at else None
         for i, (a, b) in enumerate(zip(x.shape.as_list(), index.shape.as_list(), strict=True))
@@ -344,7 +366,7 @@ def compress(condition: Any, a: Any, axis: Any = None) -> Tensor:
     """The slices along an axis for which the condition holds."""
     x, at = (ravel(a), 0) if axis is None else (array(a), axis)
     wanted = truth(condition)
-    return ox.Compress(x, wanted, axis=at % _rank(x))
+    return ox.Compress(x, wanted, axis=_place(at, x, "axis of compress"))
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
@@ -362,8 +384,10 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Tensor:
 
 def diff(a: Any, n: int = 1, axis: int = -1) -> Tensor:
     """Differences of neighbours, n times."""
+    if n < 0:
+        raise ValueError(f"diff: n must be 0 or more; got {n}.")
     x = array(a)
-    at = axis % _rank(x)
+    at = _place(axis, x, "axis of diff")
     for _ in range(n):
         front: list[Any] = [slice(None)] * at
         later, earlier = x[(*front, slice(1, None))], x[(*front, slice(None, -1))]
@@ -378,7 +402,10 @@ def masking_xor(a: Tensor, b: Tensor) -> Tensor:
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tensor:
     """A diagonal of two axes, as the last axis."""
-    return diag_part(moveaxis(a, (axis1, axis2), (-2, -1)), k=offset)
+    x = array(a)
+    if _rank(x) < 2:
+        raise InvalidArgumentError(f"diagonal: at least two axes are needed; got shape {x.shape}.")
+    return diag_part(moveaxis(x, (axis1, axis2), (-2, -1)), k=offset)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Tensor:
@@ -462,12 +489,20 @@ def kron(a: Any, b: Any) -> Tensor:
 def cross(
     a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None
 ) -> Any:
-    """The cross product of vectors of three elements along an axis."""
+    """The cross product of vectors of two or three elements along an axis.
+
+    The third element of a vector of two is 0; of two such vectors only the third is returned.
+    """
     first, second, third = (axis,) * 3 if axis is not None else (axisa, axisb, axisc)
     x, y = shared(moveaxis(a, first, -1), moveaxis(b, second, -1))
-    if x.shape[-1] != 3 or y.shape[-1] != 3:
-        raise ValueError(f"cross: vectors must have 3 elements; got {x.shape} and {y.shape}.")
-    (a1, a2, a3), (b1, b2, b3) = concat.unstack(x, 3, -1), concat.unstack(y, 3, -1)
+    counts = [t.shape[-1] if _rank(t) else None for t in (x, y)]
+    if not {2, 3}.issuperset(counts):
+        raise ValueError(f"cross: vectors must have 2 or 3 elements; got {x.shape} and {y.shape}.")
+    a1, a2, *more = concat.unstack(x, counts[0], -1)
+    b1, b2, *others = concat.unstack(y, counts[1], -1)
+    if not more and not others:
+        return a1 * b2 - a2 * b1
+    (a3,), (b3,) = more or [0 * a1], others or [0 * b1]
     found = concat.stack([a2 * b3 - a3 * b2, a3 * b1 - a1 * b3, a1 * b2 - a2 * b1], -1)
     return moveaxis(found, -1, third)
 
@@ -475,6 +510,8 @@ def cross(
 def polyval(p: Any, x: Any) -> Tensor:
     """A polynomial at numbers; the coefficient of the highest power is the first."""
     coefficients, at = shared(p, x)
+    if not _rank(coefficients):
+        coefficients = coefficients[None]
     found = 0 * at
     count = coefficients.shape[0]
     if count is None:

@@ -6,6 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
+from tfx.initializers.registry import class_name_of
 from tfx.optimizers.adagrad import Adadelta, Adagrad
 from tfx.optimizers.adam import Adam, Adamax, AdamW, Nadam
 from tfx.optimizers.ftrl import Ftrl
@@ -41,7 +42,7 @@ def deserialize(
         ValueError: an unknown class.
     """
     custom = dict(custom_objects or {})
-    name = config["class_name"]
+    name = class_name_of(config)
     cls = custom.get(name) or _OPTIMIZERS.get(name.lower())
     if cls is None:
         known = [*_OPTIMIZERS, *custom]

@@ -5,7 +5,6 @@ And ``reduce_logsumexp``, which is made of the same parts.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from tfx.ops.array.creation import zeros_like
@@ -16,16 +15,10 @@ from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import exp, is_finite, log
 from tfx.ragged_ops.arrangement import expand_dims
 from tfx.ragged_ops.conversion import from_tensor, to_tensor
-from tfx.ragged_ops.elementwise import elementwise
+from tfx.ragged_ops.elementwise import by_elements
 from tfx.ragged_ops.measures import axis_of
 from tfx.ragged_ops.ragged_tensor import RaggedTensor, as_ragged_or_tensor
 from tfx.ragged_ops.reduction import reduce_max, reduce_sum
-
-
-def _by_elements(function: Callable[..., Any], *operands: Any) -> Any:
-    """An operation on elements, of which none may be ragged."""
-    ragged = any(isinstance(x, RaggedTensor) for x in operands)
-    return elementwise(function, *operands) if ragged else function(*operands)
 
 
 def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
@@ -33,7 +26,7 @@ def softmax(logits: Any, axis: Any = None, name: str | None = None) -> Any:
     x = as_ragged_or_tensor(logits)
     place = axis_of(-1 if axis is None else axis, x, "softmax")
     powers = _powers(x, place)
-    return _by_elements(truediv, powers, reduce_sum(powers, place, True))
+    return by_elements(truediv, powers, reduce_sum(powers, place, True))
 
 
 def reduce_logsumexp(
@@ -43,8 +36,8 @@ def reduce_logsumexp(
     x = as_ragged_or_tensor(input_tensor)
     if axis is None:
         largest = _finite(reduce_max(x, None))
-        total = reduce_sum(_by_elements(lambda a: exp(subtract(a, largest)), x), None, keepdims)
-        return _by_elements(lambda a: add(log(a), largest), total)
+        total = reduce_sum(by_elements(lambda a: exp(subtract(a, largest)), x), None, keepdims)
+        return by_elements(lambda a: add(log(a), largest), total)
     if not hasattr(axis, "__len__"):
         return _log_of_sums(x, axis_of(axis, x, "reduce_logsumexp"), keepdims)
     # The innermost first, since the numbers of those outside stay what they are.
@@ -54,9 +47,9 @@ def reduce_logsumexp(
 
 
 def _log_of_sums(x: Any, axis: int, keepdims: bool) -> Any:
-    powers = _by_elements(lambda a, b: exp(subtract(a, _finite(b))), x, _largest(x, axis, True))
+    powers = by_elements(lambda a, b: exp(subtract(a, _finite(b))), x, _largest(x, axis, True))
     total, largest = reduce_sum(powers, axis), _largest(x, axis)
-    found = _by_elements(lambda a, b: add(log(a), _finite(b)), total, largest)
+    found = by_elements(lambda a, b: add(log(a), _finite(b)), total, largest)
     return expand_dims(found, axis) if keepdims else found
 
 
@@ -66,12 +59,12 @@ def _finite(largest: Any) -> Any:
 
 
 def _largest(x: Any, axis: int, keepdims: bool = False) -> Any:
-    return _by_elements(stop_gradient, reduce_max(x, axis, keepdims))
+    return by_elements(stop_gradient, reduce_max(x, axis, keepdims))
 
 
 def _powers(x: Any, axis: int) -> Any:
     """Exponentials, none above 1."""
-    return _by_elements(lambda a, b: exp(subtract(a, b)), x, _largest(x, axis, True))
+    return by_elements(lambda a, b: exp(subtract(a, b)), x, _largest(x, axis, True))
 
 
 def cumsum(

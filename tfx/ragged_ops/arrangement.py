@@ -47,6 +47,8 @@ def concat(values: Any, axis: Any, name: str | None = None) -> Any:
 
 def _parts(values: Any) -> list[Any]:
     items = [as_ragged_or_tensor(x) for x in values]
+    if not items:
+        raise ValueError("rt_inputs may not be empty.")
     require_same_splits_dtype(*items)
     return items
 

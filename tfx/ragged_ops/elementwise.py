@@ -74,6 +74,12 @@ def elementwise(function: Callable[..., Any], *operands: Any) -> Any:
     return frame(function(*aligned))
 
 
+def by_elements(function: Callable[..., Any], *operands: Any) -> Any:
+    """``elementwise`` of operands none of which need be ragged."""
+    ragged = any(isinstance(x, RaggedTensor) for x in operands)
+    return elementwise(function, *operands) if ragged else function(*operands)
+
+
 def _inner_rank(x: RaggedTensor) -> Any:
     return x.flat_values.shape.rank
 

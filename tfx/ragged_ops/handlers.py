@@ -28,7 +28,7 @@ from tfx.ragged_ops import (
     strings,
 )
 from tfx.ragged_ops.dynamic_ragged_shape import DynamicRaggedShape
-from tfx.ragged_ops.elementwise import elementwise
+from tfx.ragged_ops.elementwise import by_elements, elementwise
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 
 Handler = Callable[..., Any]
@@ -114,7 +114,7 @@ def table() -> dict[str, Callable[[Handler], Handler]]:
     for name, own in _OWN.items():
         made[name] = _constantly(own)
     made["add_n"] = lambda plain: (
-        lambda inputs, name=None: elementwise(lambda *tensors: plain(list(tensors)), *inputs)
+        lambda inputs, name=None: by_elements(lambda *tensors: plain(list(tensors)), *inputs)
     )
     made["one_hot"] = _one_hot
     made["nn.embedding_lookup"] = _embedding_lookup

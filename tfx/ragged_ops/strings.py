@@ -94,7 +94,7 @@ def split(input: Any, sep: str | None = None, maxsplit: int = -1, name: str | No
     x = _texts(input, "StringSplit")
     if x.shape.rank == 0:
         return strings.split(x, sep, maxsplit)
-    mark = (sep or "").encode()
+    mark = b"" if sep is None else strings.text_argument(sep, "sep of strings.split")
 
     def apart(flat: Tensor) -> RaggedTensor:
         if isinstance(flat, EagerTensor) or (not mark and maxsplit >= 0):

@@ -59,7 +59,10 @@ _FOLDING = "ConstantFolding"
 _DATA_FOLDER = "session.model_external_initializers_file_folder_path"
 
 # What it says of memory; the last one of a GPU's, whose limit is reached.
-_NO_MEMORY = ("Failed to allocate memory", "bad_alloc", "is smaller than requested bytes of")
+_NO_MEMORY = (
+    "Failed to allocate memory", "bad_alloc", "Tensor storage size overflowed",
+    "is smaller than requested bytes of",
+)  # fmt: skip
 
 # Raised by ONNX Runtime -> ours. RuntimeException is what kernels throw.
 _ERRORS: tuple[tuple[type[Exception], type[errors.OpError]], ...] = (

@@ -178,12 +178,14 @@ def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
         axis = required_int(axis, "axis of stack")
     if is_tensor_like(values):
         values = unstack(values)
+    elif not isinstance(values, list | tuple):
+        values = list(values)
     if not values:
         return convert_to_tensor([], dtypes.float32)
     if not any(is_tensor_like(v) for v in values) and axis == 0:
         with suppress(TypeError, ValueError):  # objects that a program has registered, say
             return tensor(values)
-    parts = common_tensors(list(values), "Pack")
+    parts = common_tensors(values, "Pack")
     _check_stack(parts, axis)
     shape = static_dims(parts[0])
     if shape is not None and len(parts) > 2:

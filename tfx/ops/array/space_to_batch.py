@@ -197,6 +197,10 @@ def batch_to_space(input: Any, block_shape: Any, crops: Any, name: str | None = 
         block_shape = [block_shape] * 2
     blocks, borders = _block_lengths(block_shape, crops)
     rank, count = known_rank(x, "batch_to_space"), len(blocks)
+    if rank < count + 1:
+        raise InvalidArgumentError(
+            f"input rank should be >= {count + 1} in batch_to_space; got shape {describe(x)}."
+        )
     whole = 1
     for b in blocks:
         whole *= b

@@ -23,6 +23,7 @@ from tfx.ops.common.arguments import (
     scalar_like,
     static_int,
     unbroadcast,
+    whole_numbers,
 )
 from tfx.ops.common.arguments import tensor as as_tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching, concat_shapes, shifted
@@ -145,7 +146,7 @@ def boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str = "boolean_
         around = folded(x, late)
         kept = boolean_mask(around.x, chosen, axis=1)
         return around.unfolded(kept, shape_vector(kept, 1, 2))
-    start = 0 if axis is None else static_int(as_tensor(axis))
+    start = 0 if axis is None else static_int(whole_numbers(as_tensor(axis)))
     if start is None:
         raise InvalidArgumentError(
             f"axis must be known while tracing where the mask has more than one; got {axis!r}."

@@ -324,7 +324,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         array([[0.5, 0.5, 0.5]], dtype=float32)
     """
     x = tensor(images)
-    if x.shape.rank is not None and x.shape[-1] not in (1, None):
+    if x.shape.rank == 0 or (x.shape.rank is not None and x.shape[-1] not in (1, None)):
         raise InvalidArgumentError(f"A grayscale image must have one channel; got shape {x.shape}.")
     result = concat([x, x, x], -1)
     if x.shape.rank is not None:

@@ -433,7 +433,7 @@ def mfccs_from_log_mel_spectrograms(log_mel_spectrograms: Any, name: str | None 
         TensorShape([3, 20])
     """
     x = tensor(log_mel_spectrograms)
-    count = x.shape[-1]
+    count = 0 if x.shape.rank == 0 else x.shape[-1]
     if count == 0:
         raise InvalidArgumentError(f"num_mel_bins must be positive; got {x.shape}.", op="mfccs")
     found = dct(x)

@@ -15,12 +15,12 @@ from tfx.core.filled_arrays import check_memory, check_sizes
 from tfx.framework.builder import ox
 from tfx.framework.convert import constant
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops.common.arguments import cast_to, numpy_of, tensor
+from tfx.ops.common.arguments import cast_to, tensor
 from tfx.ops.common.python_ops import by_python, each
 from tfx.ops.debugging.print import describe
 from tfx.ops.strings.literals import literals_of, replaceable, replaced
 from tfx.ops.strings.regex import expression, replace
-from tfx.ops.strings.strings import one_text, text
+from tfx.ops.strings.strings import one_text, text, text_argument
 
 _UNITS = ("BYTE", "UTF8_CHAR")
 
@@ -166,7 +166,8 @@ def regex_replace(
         b'Text  bold '
     """
     x = text(input, "RegexReplace")
-    source, target = _plain(pattern), _plain(rewrite)
+    source = text_argument(pattern, "pattern of regex_replace")
+    target = text_argument(rewrite, "rewrite of regex_replace")
     try:
         known = expression(source)
     except re.error as e:
@@ -184,12 +185,6 @@ def regex_replace(
         if literals is not None and replaceable(literals, instead):
             return replaced(x, literals, instead)
     return letters(x, "strings.regex_replace", lambda s: replace(known, parts, s, replace_global))
-
-
-def _plain(value: Any) -> bytes:
-    if isinstance(value, str):
-        return value.encode()
-    return value if isinstance(value, bytes) else bytes(numpy_of(value))
 
 
 def as_string(
@@ -365,6 +360,8 @@ def ngrams(
         array([b'A B', b'B C'], dtype=object)
     """
     x = text(data, "StringNGrams")
+    if x.shape.rank == 0:
+        raise InvalidArgumentError("Data must have rank>0; got a scalar, in StringNGrams.")
     runs = runs_of(ngram_width, separator, pad_values, padding_width, preserve_short_sequences)
 
     def compute(a: Any) -> list[Any]:

@@ -40,6 +40,26 @@ def text(x: Any, op: str) -> Tensor:
     return found
 
 
+def text_argument(value: Any, what: str) -> bytes:
+    """A text that must be known now: of Python, or of a scalar tensor.
+
+    Raises:
+        InvalidArgumentError: a tensor that only a run tells.
+        TypeError: something else.
+    """
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, bytes):
+        return value
+    given = tensor(value)
+    if given.dtype is not dtypes.string or given.shape.rank not in (0, None):
+        raise TypeError(f"Cannot convert {value!r} to EagerTensor of dtype string: {what}.")
+    if not isinstance(given, EagerTensor):
+        raise InvalidArgumentError(f"{what} must be known while tracing; got {value!r}.")
+    found: bytes = given.view().item()
+    return found
+
+
 def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
     """Strings of several tensors written one after the other, element by element.
 
@@ -59,6 +79,8 @@ def join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
         >>> tf.strings.join([["a", "b"], "c"], separator="-").numpy()
         array([b'a-c', b'b-c'], dtype=object)
     """
+    if isinstance(inputs, str | bytes):
+        raise TypeError(f"strings.join expects a list of tensors as `inputs`; got {inputs!r}.")
     parts = [text(x, "StringJoin") for x in inputs]
     return _joined(parts, separator) if parts else constant("")
 
@@ -149,14 +171,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
         >>> tf.strings.regex_full_match(["TF lib", "TF"], ".*lib$").numpy()
         array([ True, False])
     """
-    if not isinstance(pattern, str | bytes):
-        given = tensor(pattern)
-        if not isinstance(given, EagerTensor):
-            raise InvalidArgumentError(
-                f"regex_full_match: pattern must be known while tracing; got {pattern!r}."
-            )
-        pattern = given.view().item()
-    expression = (pattern.decode() if isinstance(pattern, bytes) else pattern) or "^$"
+    expression = text_argument(pattern, "pattern of regex_full_match").decode() or "^$"
     _check_pattern(expression)
     return ox.RegexFullMatch(text(input, "RegexFullMatch"), pattern=expression)
 
@@ -252,7 +267,7 @@ def split(
         array([b'Gray', b'wolf'], dtype=object)
     """
     x = one_text(input, "StringSplit")
-    mark = (sep or "").encode()
+    mark = b"" if sep is None else text_argument(sep, "sep of strings.split")
     if not mark and maxsplit < 0 and not isinstance(x, EagerTensor):
         return ox.Squeeze(words(ox.Reshape(x, int64_constant([1])))[0], int64_constant([0]))
     if isinstance(x, EagerTensor) or not mark:

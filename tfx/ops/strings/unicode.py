@@ -225,6 +225,10 @@ def unicode_encode(
         b'a\xc3\xa9'
     """
     x = tensor(input, dtypes.int32)
+    if x.shape.rank == 0:
+        raise InvalidArgumentError(
+            f"input_tensor's rank must be at least 1 in unicode_encode; got {input!r}."
+        )
 
     def letter(point: int) -> str:
         if 0 <= point < 0x110000 and not 0xD800 <= point < 0xE000:
