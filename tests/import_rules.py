@@ -40,6 +40,7 @@ LAYERS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"train"}),
     frozenset({"data"}),
+    frozenset({"feature_column"}),
     frozenset({"loaders"}),
     frozenset({"importing"}),
     frozenset({"exporters"}),

@@ -14,6 +14,7 @@ from tfx import dtypes as dtypes
 from tfx import errors as errors
 from tfx import experimental as experimental
 from tfx import exporters as exporters
+from tfx import feature_column as feature_column
 from tfx import image as image
 from tfx import initializers as initializers
 from tfx import io as io
@@ -59,6 +60,7 @@ from tfx.control_flow.map_fn import foldr as foldr
 from tfx.control_flow.map_fn import map_fn as map_fn
 from tfx.control_flow.map_fn import scan as scan
 from tfx.control_flow.tensor_array import TensorArray as TensorArray
+from tfx.control_flow.tensor_array_spec import TensorArraySpec as TensorArraySpec
 from tfx.control_flow.while_loop import while_loop as while_loop
 from tfx.core.dtypes import DType as DType
 from tfx.core.dtypes import as_dtype as as_dtype
@@ -98,6 +100,7 @@ from tfx.core.specs import TypeSpec as TypeSpec
 from tfx.data.structure import NoneTensorSpec as NoneTensorSpec
 from tfx.framework.composite.indexed_slices import IndexedSlices as IndexedSlices
 from tfx.framework.composite.indexed_slices_spec import IndexedSlicesSpec as IndexedSlicesSpec
+from tfx.framework.composite.optional import OptionalSpec as OptionalSpec
 from tfx.framework.composite.type_specs import type_spec_from_value as type_spec_from_value
 from tfx.framework.context import executing_eagerly as executing_eagerly
 from tfx.framework.context import get_current_name_scope as get_current_name_scope

@@ -12,6 +12,7 @@ from typing import Any
 
 from tfx.control_flow import packed_sequences, sequences
 from tfx.control_flow.cond import Branching
+from tfx.control_flow.tensor_array_spec import TensorArraySpec, spec_of
 from tfx.control_flow.tensor_array_state import ArrayState, first_length, shape_of
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes
@@ -92,6 +93,9 @@ class TensorArray(ArrayState):
             self._start(convert_to_tensor(size))
 
     # Facts
+
+    def _tfx_spec(self) -> TensorArraySpec:
+        return spec_of(self)
 
     @property
     def flow(self) -> Flow:
@@ -382,3 +386,6 @@ def _index(index: Any) -> Tensor:
             f"{tensor.dtype.name}."
         )
     return as_int64(tensor)
+
+
+TensorArraySpec._tfx_arrays = TensorArray

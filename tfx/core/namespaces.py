@@ -163,7 +163,6 @@ _INSTEAD = {
     "losses": "losses are in tfx.losses, which are Keras', and in tfx.nn",
     "metrics": "metrics are in tfx.metrics, which are Keras'",
     "estimator": _LAYERS,
-    "feature_column": "tfx.lookup, tfx.one_hot and tfx.nn.embedding_lookup do what columns do",
     "lite": "a saved bundle is ONNX, which ONNX Runtime runs on phones, too",
     "quantization": "ONNX Runtime's tools quantize the models of a saved bundle",
     "raw_ops": "tfx.raw has the operators of ONNX, and the public functions are made of them",

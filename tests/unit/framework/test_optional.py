@@ -99,3 +99,31 @@ def test_what_is_refused() -> None:
         Optional.empty(tf.int32)
     with pytest.raises(TypeError, match="from_value"):
         Optional()
+
+
+def test_specs_of_optionals() -> None:
+    spec = tf.OptionalSpec(_spec([None]))
+    found = Optional.from_value([1, 2])
+    assert tf.type_spec_from_value(found) == tf.OptionalSpec.from_value(found)
+    assert tf.OptionalSpec.from_value(found) == tf.OptionalSpec(_spec([2]))
+    assert tf.OptionalSpec.from_value(found).is_subtype_of(spec)
+    assert not spec.is_subtype_of(tf.OptionalSpec(_spec([2])))
+    assert spec.is_compatible_with(found) and not spec.is_compatible_with(Optional.from_value(1))
+    assert not spec.is_compatible_with(tf.constant([1])) and spec.value_type is Optional
+    assert not spec.is_compatible_with(Optional.from_value({"a": [1]}))
+    other = tf.OptionalSpec(_spec([3]))
+    assert tf.OptionalSpec(_spec([2])).most_specific_common_supertype([other]) == spec
+    assert spec.most_specific_common_supertype([_spec([])]) is None
+    assert repr(spec) == "OptionalSpec(TensorSpec(shape=(None,), dtype=tf.int32, name=None),)"
+    assert len({spec, tf.OptionalSpec(_spec([None]))}) == 1
+    with pytest.raises(TypeError, match="TypeSpec"):
+        tf.OptionalSpec(tf.int32)
+
+
+def test_specs_of_optionals_in_signatures() -> None:
+    @tf.function(input_signature=[tf.OptionalSpec(_spec([]))])
+    def value_or(found: Any) -> Any:
+        return found.get_value() + 1 if found.has_value() else tf.constant(-1)
+
+    assert value_or(Optional.from_value(1)).numpy() == 2
+    assert value_or(Optional.empty(_spec([]))).numpy() == -1

@@ -71,7 +71,7 @@ _known, __dir__ = lazy_namespace(
             assert_scalar batch_to_space boolean_mask confusion_matrix convert_to_tensor
             count_nonzero decode_csv decode_raw depth_to_space extract_image_patches gather
             gather_nd gradients hessians norm ones_like pad parse_example parse_single_example
-            parse_single_sequence_example random_poisson reduce_join reverse_sequence
+            parse_single_sequence_example quantize_v2 random_poisson reduce_join reverse_sequence
             serialize_many_sparse serialize_sparse shape size space_to_batch space_to_depth
             sparse_add sparse_concat sparse_reduce_max sparse_reduce_sum sparse_segment_mean
             sparse_segment_sqrt_n sparse_segment_sum string_to_hash_bucket string_to_number
@@ -132,7 +132,7 @@ _known, __dir__ = lazy_namespace(
             sparse_matmul sparse_merge sparse_placeholder sparse_reduce_max_sparse
             sparse_reduce_sum_sparse sparse_split string_split
         """,
-        "tfx.nn_ops.quantization": "dequantize quantize quantize_v2=quantize",
+        "tfx.nn_ops.quantization": "dequantize quantize",
         "tfx.nn_ops.fake_quantization": """
             fake_quant_with_min_max_args fake_quant_with_min_max_args_gradient
             fake_quant_with_min_max_vars fake_quant_with_min_max_vars_gradient
@@ -188,6 +188,7 @@ _known, __dir__ = lazy_namespace(
         "app",
         "data",
         "debugging",
+        "feature_column",
         "flags",
         "gfile",
         "graph_util",

@@ -7,6 +7,7 @@ function takes it like any other object, and the tensors in it like those of a c
 from __future__ import annotations
 
 import copy
+from collections.abc import Sequence
 from typing import Any
 
 from tfx.core import nest
@@ -126,8 +127,102 @@ class Optional:
         """The ``TypeSpec`` of the value, or the structure of those of its parts."""
         return self._spec
 
+    def _tfx_spec(self) -> OptionalSpec:
+        return OptionalSpec(self._spec)
+
     def __repr__(self) -> str:
         return f"<Optional element_spec={self._spec!r} has_value={bool(self._value)}>"
+
+
+class OptionalSpec(TypeSpec):
+    """The type of an ``Optional``, also in an ``input_signature``.
+
+    Args:
+        element_spec: The ``TypeSpec`` of the value, or a structure of them.
+
+    Raises:
+        TypeError: something in it is no ``TypeSpec``.
+
+    Example:
+        >>> import tfx as tf
+        >>> spec = tf.OptionalSpec(tf.TensorSpec([], tf.int32))
+        >>> @tf.function(input_signature=[spec])
+        ... def value_or(found):
+        ...     return found.get_value() if found.has_value() else tf.constant(-1)
+        >>> value_or(tf.experimental.Optional.from_value(3)).numpy()
+        np.int32(3)
+        >>> value_or(tf.experimental.Optional.empty(spec.element_spec)).numpy()
+        np.int32(-1)
+    """
+
+    __slots__ = ("_element_spec",)
+
+    def __init__(self, element_spec: Any) -> None:
+        for spec in nest.flatten(element_spec):
+            if not isinstance(spec, TypeSpec):
+                raise TypeError(f"element_spec must be made of TypeSpec objects; got {spec!r}.")
+        self._element_spec = element_spec
+
+    @staticmethod
+    def from_value(value: Optional) -> OptionalSpec:
+        """The spec of an optional."""
+        return OptionalSpec(value.element_spec)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of the value."""
+        return self._element_spec
+
+    @property
+    def value_type(self) -> type[Optional]:
+        """``Optional``."""
+        return Optional
+
+    def is_subtype_of(self, other: object) -> bool:
+        """True if every such optional is also one of ``other``."""
+        if not isinstance(other, OptionalSpec) or not self._alike(other._element_spec):
+            return False
+        ours, theirs = nest.flatten(self._element_spec), nest.flatten(other._element_spec)
+        return all(a.is_subtype_of(b) for a, b in zip(ours, theirs, strict=True))
+
+    def most_specific_common_supertype(self, others: Sequence[Any]) -> OptionalSpec | None:
+        """The spec that covers this one and others; None: there is none."""
+        if not all(isinstance(o, OptionalSpec) and self._alike(o._element_spec) for o in others):
+            return None
+        columns = zip(*(nest.flatten(o._element_spec) for o in (self, *others)), strict=True)
+        found = [first.most_specific_common_supertype(rest) for first, *rest in columns]
+        if None in found:
+            return None
+        return OptionalSpec(nest.pack_sequence_as(self._element_spec, found))
+
+    def is_compatible_with(self, spec_or_value: Any) -> bool:
+        """True if an optional, or those of a spec, can be of this spec."""
+        if not isinstance(spec_or_value, Optional | OptionalSpec):
+            return False
+        other = spec_or_value.element_spec
+        if not self._alike(other):
+            return False
+        ours, theirs = nest.flatten(self._element_spec), nest.flatten(other)
+        return all(a.is_compatible_with(b) for a, b in zip(ours, theirs, strict=True))
+
+    def _alike(self, element_spec: Any) -> bool:
+        try:
+            nest.assert_same_structure(self._element_spec, element_spec)
+        except (TypeError, ValueError):
+            return False
+        return True
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, OptionalSpec) and bool(self._element_spec == other._element_spec)
+
+    def __hash__(self) -> int:
+        return hash((OptionalSpec, *nest.flatten(self._element_spec)))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return OptionalSpec, (self._element_spec,)
+
+    def __repr__(self) -> str:
+        return f"OptionalSpec({self._element_spec!r},)"
 
 
 def _made(spec: Any, value: tuple[Any, ...]) -> Optional:

@@ -21,6 +21,7 @@ from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.composite.indexed_slices import IndexedSlices
 from tfx.framework.composite.indexed_slices_spec import IndexedSlicesSpec
+from tfx.framework.composite.optional import OptionalSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.function.tracing.call_signature import check_tensor, paired
@@ -132,6 +133,8 @@ def _element(element: Any, signature: Any) -> Any:
         return _element(element._tfx_argument(), signature)
     if element is TRACE_ON_NEW_VALUE:
         return OpenSpec(None, None)
+    if isinstance(element, OptionalSpec):  # whose value is known when a trace is made
+        return PYTHON_VALUE
     if isinstance(element, IndexedSlicesSpec):
         values, indices, form = element.parts()
         return IndexedSlices(values, indices, PYTHON_VALUE if form is None else form)
