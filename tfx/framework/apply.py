@@ -437,6 +437,10 @@ def _emit(
 ) -> tuple[Tensor, ...]:
     graph = context.graph
     assert graph is not None
+    if graph.overrides is not None:
+        found = graph.overrides(op, inputs, attrs, outputs)
+        if found is not None:
+            return found
     lowered = of_complex(op, inputs, attrs, outputs)
     if lowered is not None:
         return lowered

@@ -112,6 +112,7 @@ class FuncGraph(GraphApi):
             first.
         is_element: Whether it is the program of one of many elements, which is then carried out for
             all of them in the enclosing graph.
+        overrides: Asked first for the results of an operator; it may have None.
         shared_name: What the names of all nodes that are made now have in common, if that is known.
     """
 
@@ -121,6 +122,7 @@ class FuncGraph(GraphApi):
     named_after_calls = True
     is_element = False
     shared_name: Place | None = None
+    overrides: Callable[..., tuple[Any, ...] | None] | None = None
 
     def __init__(self, name: str = "graph", parent: FuncGraph | None = None) -> None:
         self.name = name

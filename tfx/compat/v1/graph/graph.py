@@ -12,6 +12,7 @@ import numpy as np
 from tfx.compat.v1.graph import pseudo_ops
 from tfx.compat.v1.graph.collections import Collections
 from tfx.compat.v1.graph.default_session import get_default_session
+from tfx.compat.v1.graph.gradient_overrides import GradientOverrides
 from tfx.compat.v1.graph.graph_def import graph_def_of
 from tfx.compat.v1.graph.ordered_graph import OrderedGraph
 from tfx.compat.v1.graph.pseudo_ops import Access
@@ -267,6 +268,38 @@ class Graph(FuncGraph, Collections):
             prefix = f"{self.graph.unique_scope(current().scope + name)}/"
         with using(scope=prefix):
             yield prefix
+
+    @contextmanager
+    def gradient_override_map(self, op_type_map: dict[str, str]) -> Iterator[None]:
+        """Give operations that are made inside the ``with`` block other gradients.
+
+        Args:
+            op_type_map: By the operation's type (``"Relu"``), the name that
+                ``tf.RegisterGradient`` registered the gradient by. Types are TensorFlow's, of
+                operations that are one ONNX operator.
+
+        Raises:
+            TypeError: no dictionary of strings.
+            ValueError: a type that is not one ONNX operator.
+
+        Example:
+            >>> import tfx.compat.v1 as tf
+            >>> @tf.RegisterGradient("StraightThrough")
+            ... def _straight_through(op, grad):
+            ...     return grad
+            >>> with tf.Graph().as_default() as graph, tf.Session() as session:
+            ...     x = tf.constant([-0.3, 2.0])
+            ...     with graph.gradient_override_map({"Sign": "StraightThrough"}):
+            ...         y = tf.sign(x)
+            ...     session.run(tf.gradients(y, x)[0])
+            array([1., 1.], dtype=float32)
+        """
+        outer = self.overrides
+        self.overrides = GradientOverrides(op_type_map, outer)
+        try:
+            yield
+        finally:
+            self.overrides = outer
 
     def device(self, device_name_or_function: Any) -> AbstractContextManager[None]:
         """Put the operations made inside the ``with`` block on a device."""
