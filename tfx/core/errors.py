@@ -109,6 +109,11 @@ class OpError(Exception):
         """TensorFlow's name for `node`."""
         return self.node
 
+    @property
+    def experimental_payloads(self) -> dict[str, bytes]:
+        """What TensorFlow's servers add to an error: nothing here."""
+        return {}
+
     def __str__(self) -> str:
         # KeyError- and OSError-like bases format their arguments; the message is the contract.
         return self.message

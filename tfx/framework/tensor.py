@@ -515,16 +515,11 @@ class SymbolicTensor(Tensor):
         )
 
     def __iter__(self) -> Iterator[Any]:
-        shape = self.shape
-        if shape.rank is None or (shape.rank and shape[0] is None):
-            raise self._refuse(
-                "Iterating over a Tensor of unknown length",
-                f"{self._unconverted()}Use operations on the whole tensor instead, or give the "
-                "length in the signature.",
-            )
-        if shape.rank == 0:
-            raise TypeError("Cannot iterate over a scalar tensor.")
-        return (self[i] for i in range(shape[0]))
+        raise self._refuse(
+            "Iterating over a symbolic Tensor",
+            f"{self._unconverted()}Use operations on the whole tensor instead, tf.unstack for the "
+            "parts of one of known length, or a for statement that AutoGraph converts.",
+        )
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         raise self._refuse(

@@ -318,17 +318,17 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
 
     @property
     def op(self) -> Any:
-        """The operation that assigned the variable last, in a function; eagerly None.
+        """The operation that assigned the variable last, in a function.
 
-        So ``v.assign(x).op`` can be waited for, as in TensorFlow, where a variable itself has no
-        operation eagerly.
+        So ``v.assign(x).op`` can be waited for, as in TensorFlow.
 
         Raises:
-            AttributeError: the function that is traced has not assigned the variable.
+            AttributeError: eagerly, where nothing is to be waited for; or the function that is
+                traced has not assigned the variable.
         """
         graph = current().graph
         if graph is None:
-            return None
+            raise Tensor._undefined("op")
         if not graph.is_assigned(self):
             raise AttributeError(f"'{self._name}' has no op: this function has not assigned it.")
         return graph.assignment_of(self)

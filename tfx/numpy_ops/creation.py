@@ -69,8 +69,32 @@ def full(shape: Any, fill_value: Any, dtype: Any = None) -> Tensor:
     return broadcast_to(array(fill_value, dtype), sizes)
 
 
-def full_like(a: Any, fill_value: Any, dtype: Any = None) -> Tensor:
-    """One value in another array's shape, and in its dtype by default."""
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+) -> Tensor:
+    """One value in another array's shape, and in its dtype by default.
+
+    Args:
+        a: The other array.
+        fill_value: The value.
+        dtype: Element type.
+        order: ``"K"``: arrays have one order.
+        subok: True: arrays have one class.
+        shape: None; another shape is for ``full``.
+
+    Raises:
+        ValueError: another order, class or shape.
+    """
+    for name, usual, given in (("order", "K", order), ("subok", True, subok)):
+        if given != usual:
+            raise ValueError(f"{name} must be {usual!r}; got {given!r}.")
+    if shape is not None:
+        raise ValueError(f"Overriding the shape is not supported: use full({shape!r}, ...).")
     x = array(a)
     return broadcast_to(array(fill_value, dtype or x.dtype), shape_(x))
 

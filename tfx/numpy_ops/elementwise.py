@@ -125,8 +125,20 @@ reciprocal = _unary(
 )
 absolute = fabs = abs
 conj = conjugate = _unary("conj", lambda x: complex_parts.conj(x) if x.dtype.is_complex else x)
-real = _unary("real", lambda x: complex_parts.real(x) if x.dtype.is_complex else x)
-imag = _unary("imag", lambda x: complex_parts.imag(x) if x.dtype.is_complex else zeros_like(x))
+
+
+def real(val: Any) -> Tensor:
+    """The real parts, of the dtype of theirs."""
+    x = array(val)
+    return complex_parts.real(x) if x.dtype.is_complex else x
+
+
+def imag(val: Any) -> Tensor:
+    """The imaginary parts, of the dtype of theirs."""
+    x = array(val)
+    return complex_parts.imag(x) if x.dtype.is_complex else zeros_like(x)
+
+
 logical_not = _unary("logical_not", lambda x: comparison.logical_not(truth(x)))
 bitwise_not = _unary(
     "bitwise_not", lambda x: comparison.logical_not(x) if x.dtype.is_bool else bitwise.invert(x)

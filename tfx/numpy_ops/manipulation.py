@@ -76,7 +76,19 @@ def ravel(a: Any) -> Tensor:
     return reshape_ops.reshape(array(a), [-1])
 
 
-flatten = ravel
+def flatten(a: Any, order: str = "C") -> Tensor:
+    """Flatten to one axis.
+
+    Args:
+        a: The array.
+        order: ``"C"`` or ``"K"``: the last axis first; ``"F"``: the first one first.
+
+    Raises:
+        ValueError: another order.
+    """
+    if order not in ("C", "F", "K", "A"):
+        raise ValueError(f"order must be 'C', 'F', 'A' or 'K'; got {order!r}.")
+    return ravel(transpose(a) if order == "F" else a)
 
 
 def transpose(a: Any, axes: Any = None) -> Tensor:

@@ -82,7 +82,7 @@ _METHODS: dict[str, Any] = {
     "data": property(lambda self: self),
     "astype": _astype,
     "clip": elementwise.clip,
-    "flatten": manipulation.ravel,
+    "flatten": manipulation.flatten,
     "max": reductions.max,
     "mean": reductions.mean,
     "min": reductions.min,

@@ -298,7 +298,8 @@ def test_what_libraries_of_tensorflow_1_ask_for():
     with pytest.raises(RuntimeError, match="needs a session"):
         v.eval()
     assert not hasattr(v, "graph")
-    assert v.op is None  # TensorFlow has it for what assignments give, which is the variable here
+    with pytest.raises(AttributeError, match=r"Tensor\.op is undefined when eager execution"):
+        _ = v.op
     assert tf.compat.v1.report_uninitialized_variables().numpy().tolist() == []
     assert tf.compat.v1.assert_variables_initialized() is None
     with tf.compat.v1.Graph().as_default():
@@ -345,3 +346,15 @@ def test_assignments_that_are_not_to_be_read_return_nothing_or_the_operation():
             return v + 1.0
 
     np.testing.assert_array_equal(change_all(tf.constant([5.0, 6.0])), [6.0, 7.0])
+
+
+def test_counters_stop_at_their_limit() -> None:
+    v = tf.Variable(1)
+    assert [int(v.count_up_to(3)), int(v.count_up_to(3))] == [1, 2]
+    with pytest.raises(tf.errors.OutOfRangeError, match="Reached limit of 3"):
+        v.count_up_to(3)
+    assert v.numpy() == 3
+    step = tf.function(lambda: v.count_up_to(5))
+    assert (int(step()), v.numpy()) == (3, 4)
+    with pytest.raises(TypeError, match="int32 or int64"):
+        tf.Variable(1.0).count_up_to(3)

@@ -331,3 +331,14 @@ def test_complex_products_and_what_is_close() -> None:
     np.testing.assert_allclose(tnp.vdot(z, [1, 2]), np.vdot(z, [1, 2]))
     assert tnp.isclose(z, z + np.array([0, 1j])).numpy().tolist() == [True, False]
     assert tnp.nansum(z).numpy() == z.sum()
+
+
+def test_arguments_of_numpys_names():
+    assert tnp.imag(val=[1 + 2j]).numpy().tolist() == [2]
+    assert tnp.real(val=[2.0 + 1j]).numpy().tolist() == [2]
+    assert tnp.flatten([[1, 2], [3, 4]], "F").numpy().tolist() == [1, 3, 2, 4]
+    assert tnp.flatten([[1, 2], [3, 4]], "C").numpy().tolist() == [1, 2, 3, 4]
+    with pytest.raises(ValueError, match="Overriding the shape"):
+        tnp.full_like([1], 2, shape=[3])
+    with pytest.raises(ValueError, match="order must be"):
+        tnp.flatten([1], "X")

@@ -52,7 +52,7 @@ __getattr__, __dir__ = lazy_namespace(
             FeedFnHook FinalOpsHook LoggingTensorHook NanTensorHook
         """,
         "tfx.compat.v1.training.saver": "Saver",
-        "tfx.train.reader": "NewCheckpointReader=load_checkpoint",
+        "tfx.compat.v1.ops.argument_orders": "NewCheckpointReader",
         "tfx.compat.v1.files.checkpoint_files": """
             checkpoint_exists get_checkpoint_mtimes remove_checkpoint update_checkpoint_state
         """,

@@ -133,11 +133,11 @@ def get_structure(dataset_or_iterator: Any) -> Any:
     return dataset_or_iterator.element_spec
 
 
-def from_list(tensors: Sequence[Any], name: str | None = None) -> Dataset:
+def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset:
     """A dataset of the elements in a list.
 
     Args:
-        tensors: The elements, structures of one form.
+        elements: The elements, structures of one form.
         name: Accepted for compatibility.
 
     Returns:
@@ -152,9 +152,9 @@ def from_list(tensors: Sequence[Any], name: str | None = None) -> Dataset:
         >>> list(dataset.as_numpy_iterator())
         [(np.int32(1), b'a'), (np.int32(2), b'b')]
     """
-    if not isinstance(tensors, list) or not tensors:
-        raise ValueError(f"from_list takes a list of elements, at least one; got {tensors!r}.")
-    parts = [Dataset.from_tensors(x) for x in tensors]
+    if not isinstance(elements, list) or not elements:
+        raise ValueError(f"from_list takes a list of elements, at least one; got {elements!r}.")
+    parts = [Dataset.from_tensors(x) for x in elements]
     found = parts[0]
     for part in parts[1:]:
         found = found.concatenate(part)

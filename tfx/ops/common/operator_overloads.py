@@ -23,7 +23,7 @@ from tfx.ops.array import (
 )
 from tfx.ops.common.arguments import is_tensor_like, same_dtype, tensor
 from tfx.ops.linalg import matmul
-from tfx.ops.math import arithmetic, comparison, elementwise
+from tfx.ops.math import arithmetic, comparison, counting, elementwise
 from tfx.runtime.devices import full_name, require
 
 Operator = Callable[..., Any]
@@ -237,6 +237,7 @@ def attach() -> None:
         for name, method in methods.items():
             setattr(cls, name, method)
     reads: dict[str, Operator] = {"sparse_read": gather.gather, "gather_nd": gather.gather_nd}
+    reads["count_up_to"] = counting.count_up_to
     reads["__getitem__"] = slice_assignment.part_of
     for name, own in {**_IN_PLACE, **reads}.items():
         setattr(Variable, name, own)

@@ -72,8 +72,10 @@ def transform_of_real(x: Tensor, length: Length) -> Tensor:
         length: The number of samples.
 
     Returns:
-        ``[..., length // 2 + 1, 2]``.
+        ``[..., length // 2 + 1, 2]``; without samples nothing at all, as TensorFlow gives.
     """
+    if isinstance(length, int) and length == 0:
+        return pairs_of_real(x)
     if isinstance(length, int) and length <= _SHORT_REAL:
         found = ox.MatMul(x, _matrix("of real", length, False, x.dtype))
         return _reshaped(found, 1, int64_constant([length // 2 + 1, 2]))
@@ -97,6 +99,8 @@ def transform_to_real(x: Tensor, length: Length) -> Tensor:
     Returns:
         ``[..., length]``.
     """
+    if isinstance(length, int) and length == 0:
+        return halves_of_pairs(_cut(x, int64_constant([0]), int64_constant([0])))[0]
     if isinstance(length, int) and length <= _SHORT_REAL:
         flat = _reshaped(x, 2, int64_constant([2 * (length // 2 + 1)]))
         return ox.MatMul(flat, _matrix("to real", length, True, x.dtype))

@@ -340,6 +340,8 @@ def _cosine(signal: Any, kind: int, n: int | None, axis: int, norm: str | None) 
         behind = [[0, 0]] * (rank - 1) + [[0, n - size]]
         x = ox.Slice(x, *ends) if n < size else pad(x, behind)
         size = n
+    if not size:
+        return x
     if kind == 1 and size < 2:
         raise InvalidArgumentError("Type-I DCT requires the dimension to be greater than one.")
     return ox.MatMul(x, constant(_cosines(kind, size, norm), x.dtype))

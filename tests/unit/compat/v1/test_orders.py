@@ -245,3 +245,19 @@ def test_each_says_its_arguments_and_is_pickled(name):
     # Everything that it passes on is an argument of TensorFlow 2's function.
     passed = {w.rpartition("=")[2] for w in words if not w.startswith("-")}
     assert passed <= set(inspect.signature(inspect.unwrap(function)).parameters)
+
+
+def test_defaults_are_said():
+    shown = inspect.signature(v1.transpose).parameters
+    assert [p.default for p in shown.values()] == [
+        inspect.Parameter.empty,
+        None,
+        "transpose",
+        False,
+    ]
+    assert inspect.signature(v1.gradients).parameters["name"].default == "gradients"
+
+
+def test_quantize_v2_has_the_name_before_how_it_rounds():
+    found = v1.quantize_v2([1.0, 2.0], 0.0, 3.0, tf.quint8, "MIN_FIRST", "name")
+    _same(found[0], [85, 170])

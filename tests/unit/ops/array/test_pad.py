@@ -176,3 +176,19 @@ def test_what_mirrored_borders_get_goes_to_what_they_mirror(mode, known):
     spec = None if known else [tf.TensorSpec([None] * 3)]
     for function in [slope] * known + [tf.function(slope, input_signature=spec)]:
         np.testing.assert_allclose(function(x), expected, atol=1e-5)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("paddings", [[[1, 0], [2, 1]], [[0, 0], [0, 2]], [[0, 0]] * 2], ids=str)
+def test_strings(paddings, mode):
+    words = np.array([["a", "b", "c"], ["d", "e", "f"]], object)
+    border = {"constant_values": ""} if mode == "CONSTANT" else {}
+    expected = np.pad(words, paddings, mode.lower(), **border)
+    signature = [tf.TensorSpec([None, None], tf.string), tf.TensorSpec([2, 2], tf.int32)]
+    open_sizes = tf.function(lambda x, p: pad(x, p, mode), input_signature=signature)
+    for found in (pad(words, paddings, mode), open_sizes(words, paddings)):
+        assert np.char.decode(found.numpy().astype(bytes)).tolist() == expected.tolist()
+
+
+def test_strings_of_a_border():
+    assert pad(["a"], [[1, 2]], constant_values="x").numpy().tolist() == [b"x", b"a", b"x", b"x"]

@@ -337,3 +337,24 @@ def test_matrices_have_exact_quarters() -> None:
     assert found.tolist() == [4, 0, 0, 0]
     assert dft._factor(4410) == 63
     assert dft._factor(997) == 1
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_no_samples_have_no_transform(compiled: bool) -> None:
+    """TensorFlow 2.21 gives what is empty, of both kinds."""
+
+    def shape_of(transform: Any, shape: list[int], dtype: Any) -> list[int]:
+        given = tf.zeros(shape, dtype)
+        found = (tf.function(transform) if compiled else transform)(given)
+        return list(found.numpy().shape)
+
+    for shape in ([0], [2, 0]):
+        assert shape_of(tf.signal.rfft, shape, tf.float32) == shape
+        for inverse in (tf.signal.fft, tf.signal.ifft, tf.signal.irfft):
+            assert shape_of(inverse, shape, tf.complex64) == shape
+        for cosine in (tf.signal.dct, tf.signal.idct):
+            assert shape_of(cosine, shape, tf.float32) == shape
+    assert shape_of(tf.signal.rfft2d, [2, 0], tf.float32) == [2, 0]
+    assert shape_of(tf.signal.rfft2d, [0, 3], tf.float32) == [0, 2]
+    assert shape_of(tf.signal.irfft2d, [2, 0], tf.complex64) == [2, 0]
+    assert shape_of(lambda x: tf.signal.rfft(x, [0]), [0, 4], tf.float32) == [0, 0]

@@ -257,7 +257,9 @@ def _function(
     return WrappedFunction(whole, part, signature, template, device)
 
 
-def wrap_function(fn: Callable[..., Any], *signature: Any, name: str | None = None) -> Any:
+def wrap_function(
+    fn: Callable[..., Any], *arguments: Any, signature: Any = None, name: str | None = None
+) -> Any:
     """Make a function of TensorFlow 1 code: it is traced once, and owns the variables it makes.
 
     In the function collections, ``get_variable``, ``variable_scope`` and control dependencies are
@@ -270,8 +272,9 @@ def wrap_function(fn: Callable[..., Any], *signature: Any, name: str | None = No
     Args:
         fn: The function. It may return tensors, variables (their values at the end), operations
             (which are run, None is returned) and structures of them.
-        *signature: For each parameter a ``TensorSpec``, a ``placeholder`` or a structure of them,
-            or the Python value that is passed; or one list of all of them.
+        *arguments: For each parameter a ``TensorSpec``, a ``placeholder`` or a structure of them,
+            or the Python value that is passed; or one list of all of them, and the name.
+        signature: The list, by name.
         name: Name of the function.
 
     Returns:
@@ -298,7 +301,7 @@ def wrap_function(fn: Callable[..., Any], *signature: Any, name: str | None = No
         >>> float(f_sub(1.0)), float(f_sub(1.0))
         (4.0, 3.0)
     """
-    given = list(signature)
+    given = list(arguments) if signature is None else [*arguments, signature]
     if given and isinstance(given[0], list | tuple):
         if len(given) == 2 and isinstance(given[1], str) and name is None:
             name = given.pop()

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,6 +94,11 @@ _TABLE = {
     },
     "tfx.ops.array.where": {"boolean_mask": "tensor mask name axis"},
     "tfx.ops.array.shape": {"shape": "input name out_type", "size": "input name out_type"},
+    "tfx.train.reader": {"NewCheckpointReader": "load_checkpoint: filepattern=ckpt_dir_or_file"},
+    "tfx.nn_ops.quantization": {
+        "quantize_v2": "quantize: input min_range max_range T mode name round_mode narrow_range "
+        "axis ensure_minimum_range",
+    },
     "tfx.linalg_ops.norms": {"norm": "tensor ord axis keepdims name keep_dims=keepdims"},
     "tfx.ops.array.pad": {"pad": "tensor paddings mode name constant_values"},
     "tfx.ops.array.partition": {
@@ -190,9 +195,9 @@ _TABLE = {
     },
     "tfx.sparse_ops.embedding": {
         "embedding_lookup_sparse": "params sp_ids sp_weights -partition_strategy name combiner "
-        "max_norm",
+        "max_norm -allow_fast_lookup",
         "safe_embedding_lookup_sparse": "embedding_weights sparse_ids sparse_weights combiner "
-        "default_id name -partition_strategy max_norm",
+        "default_id name -partition_strategy max_norm -allow_fast_lookup",
     },
     "tfx.ops.nn.losses": {
         "weighted_cross_entropy_with_logits": "labels logits pos_weight name targets=labels",
@@ -258,11 +263,23 @@ def _reordered(older: str, function: Callable[..., Any], words: list[str]) -> Ca
     made: Any = _call
     made.__code__ = made.__code__.replace(co_name=function.__name__)
     made.__module__, made.__name__, made.__qualname__ = __name__, older, older
-    kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
-    made.__signature__ = inspect.Signature(
-        [inspect.Parameter(n, kind, default=None) for n in order]
-    )
+    made.__signature__ = inspect.Signature(list(_parameters(function, order, renamed)))
     return made  # type: ignore[no-any-return]
+
+
+def _parameters(
+    function: Callable[..., Any], order: Sequence[str], renamed: Mapping[str, str]
+) -> Iterator[inspect.Parameter]:
+    """The arguments with the function's defaults; None behind what may be left out already."""
+    theirs = inspect.signature(function).parameters
+    optional = False
+    for name in order:
+        own = theirs.get(renamed.get(name, name))
+        default = None if own is None or name in renamed.values() else own.default
+        if default is inspect.Parameter.empty and optional:
+            default = None
+        optional = optional or default is not inspect.Parameter.empty
+        yield inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=default)
 
 
 def _join_tables(given: dict[str, Any]) -> None:

@@ -5,14 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from tfx.compat.v1.ops.grouping import control_dependencies
-from tfx.core import dtypes
-from tfx.core.errors import OutOfRangeError
 from tfx.framework.composite.indexed_slices import IndexedSlices
-from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
-from tfx.ops.common.python_ops import by_python
 from tfx.ops.math.cast import identity
+from tfx.ops.math.counting import below_limit
 
 
 def assign(
@@ -150,16 +147,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
         [np.int32(0), np.int32(1), np.int32(2)]
     """
     variable = _variable(ref)
-    if variable.dtype not in (dtypes.int32, dtypes.int64):
-        raise TypeError(f"count_up_to takes a variable of int32 or int64; got {variable.dtype}.")
-
-    def check(value: Any) -> list[Any]:
-        if int(value) >= limit:
-            raise OutOfRangeError(f"Reached limit of {limit}")
-        return [value]
-
-    outputs = [(variable.dtype, ())]
-    (value,) = by_python("count_up_to", check, [convert_to_tensor(variable)], outputs, effect=True)
+    value = below_limit(variable, limit)
     assigned = variable.assign(value + 1)
     with control_dependencies([assigned]):
         return identity(value)

@@ -229,7 +229,21 @@ def get_variable_scope() -> VariableScope:
 
 
 def get_variable(
-    name: str, shape: Any = None, dtype: DTypeLike | None = None, **options: Any
+    name: str,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = None,
+    collections: Sequence[Any] | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
 ) -> Any:
     """The variable of a name in the current variable scope, made if it does not exist.
 
@@ -237,12 +251,19 @@ def get_variable(
         name: Name, below the scope's.
         shape: Shape; not with an initializer that is a tensor or numbers.
         dtype: Element type; None: the scope's, float32.
-        **options: ``initializer`` (a function of shape and dtype, one without arguments, a tensor
-            or numbers; None: the scope's, or Glorot's uniform numbers, or zeros), ``regularizer``
-            (a function from the variable to a loss, which is collected), ``trainable``,
-            ``collections``, ``validate_shape``, ``constraint``, ``custom_getter``, ``reuse``;
-            ``caching_device``, ``use_resource``, ``synchronization`` and ``aggregation`` are
-            accepted for compatibility, and a ``partitioner`` is refused.
+        initializer: A function of shape and dtype, one without arguments, a tensor or numbers;
+            None: the scope's, or Glorot's uniform numbers, or zeros.
+        regularizer: A function from the variable to a loss, which is collected.
+        trainable: Whether the variable is trained; None: unless it is read when it is not there.
+        collections: What it is put into; None: the global variables.
+        caching_device: Accepted for compatibility.
+        partitioner: Refused.
+        validate_shape: Whether the shape of the initial value must be known.
+        use_resource: Accepted for compatibility.
+        custom_getter: Called instead, with this function as its first argument.
+        constraint: A function that a value goes through when an optimizer has changed it.
+        synchronization: Accepted for compatibility.
+        aggregation: Accepted for compatibility.
 
     Returns:
         The variable.
@@ -260,15 +281,60 @@ def get_variable(
         ...         print(w.name, tf.get_variable("w") is w)
         layer/w:0 True
     """
-    return get_variable_scope().get_variable(name, shape, dtype, **options)
+    return get_variable_scope().get_variable(
+        name,
+        shape,
+        dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=trainable,
+        collections=collections,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        use_resource=use_resource,
+        custom_getter=custom_getter,
+        constraint=constraint,
+        synchronization=synchronization,
+        aggregation=aggregation,
+    )
 
 
-def get_local_variable(name: str, shape: Any = None, dtype: Any = None, **options: Any) -> Any:
-    """``get_variable`` for the collection of local variables, not trainable."""
-    options["trainable"] = False
-    collections = options.get("collections") or []
-    options["collections"] = [*collections, GraphKeys.LOCAL_VARIABLES]
-    return get_variable(name, shape, dtype, **options)
+def get_local_variable(
+    name: str,
+    shape: Any = None,
+    dtype: DTypeLike | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    trainable: bool | None = False,
+    collections: Sequence[Any] | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Any = None,
+    synchronization: VariableSynchronization = VariableSynchronization.AUTO,
+    aggregation: VariableAggregation = VariableAggregation.NONE,
+) -> Any:
+    """``get_variable`` for the collection of local variables, never trainable."""
+    return get_variable(
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer,
+        False,
+        [*(collections or []), GraphKeys.LOCAL_VARIABLES],
+        caching_device,
+        partitioner,
+        validate_shape,
+        use_resource,
+        custom_getter,
+        constraint,
+        synchronization,
+        aggregation,
+    )
 
 
 class variable_scope:  # noqa: N801
@@ -396,7 +462,18 @@ class variable_scope:  # noqa: N801
 
 
 def variable_op_scope(
-    values: Any, name_or_scope: Any, default_name: str | None = None, **options: Any
+    values: Any,
+    name_or_scope: Any,
+    default_name: str | None = None,
+    initializer: Any = None,
+    regularizer: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Any = None,
+    dtype: DTypeLike | None = None,
+    use_resource: bool | None = None,
+    constraint: Any = None,
 ) -> variable_scope:
     """``variable_scope`` with an older order of arguments.
 
@@ -404,9 +481,30 @@ def variable_op_scope(
         values: Accepted for compatibility.
         name_or_scope: See ``variable_scope``.
         default_name: See ``variable_scope``.
-        **options: The other arguments of ``variable_scope``.
+        initializer: See ``variable_scope``, as all others.
+        regularizer: For variables that are given none.
+        caching_device: Accepted for compatibility.
+        partitioner: For variables that are given none.
+        custom_getter: Called instead of the usual way to get a variable.
+        reuse: Whether variables must exist.
+        dtype: For variables that are given none.
+        use_resource: Accepted for compatibility.
+        constraint: For variables that are given none.
     """
-    return variable_scope(name_or_scope, default_name, values, **options)
+    return variable_scope(
+        name_or_scope,
+        default_name,
+        values,
+        initializer=initializer,
+        regularizer=regularizer,
+        caching_device=caching_device,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        reuse=reuse,
+        dtype=dtype,
+        use_resource=use_resource,
+        constraint=constraint,
+    )
 
 
 def _composed(inner: Callable[..., Any], outer: Callable[..., Any] | None) -> Callable[..., Any]:

@@ -213,3 +213,18 @@ def test_in_eager_code() -> None:
         assert float(v[0]) == 1.0
         with tf.variable_scope("s", reuse=True), pytest.raises(RuntimeError, match="eager"):
             tf.get_variable("v", [1])
+
+
+def test_arguments_stand_in_tensorflows_order() -> None:
+    with tf.Graph().as_default(), tf.Session() as session:
+        ones = tf.ones_initializer()
+        v = tf.get_variable("v", [2], tf.float32, ones, None, False, ["own"])
+        local = tf.get_local_variable("l", [1], tf.int32, ones)
+        session.run([v.initializer, local.initializer])
+        assert session.run(v).tolist() == [1, 1]
+        assert (tf.get_collection("own"), tf.trainable_variables()) == ([v], [])
+        assert tf.local_variables() == [local]
+        with tf.variable_op_scope([], "scope", None, ones):
+            w = tf.get_variable("w", [1])
+        session.run(w.initializer)
+        assert session.run(w).tolist() == [1]
