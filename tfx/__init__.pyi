@@ -60,7 +60,7 @@ from tfx.control_flow.map_fn import foldr as foldr
 from tfx.control_flow.map_fn import map_fn as map_fn
 from tfx.control_flow.map_fn import scan as scan
 from tfx.control_flow.tensor_array import TensorArray as TensorArray
-from tfx.control_flow.tensor_array_spec import TensorArraySpec as TensorArraySpec
+from tfx.control_flow.tensor_array import TensorArraySpec as TensorArraySpec
 from tfx.control_flow.while_loop import while_loop as while_loop
 from tfx.core.dtypes import DType as DType
 from tfx.core.dtypes import as_dtype as as_dtype

@@ -12,7 +12,8 @@ from typing import Any
 
 from tfx.control_flow import packed_sequences, sequences
 from tfx.control_flow.cond import Branching
-from tfx.control_flow.tensor_array_spec import TensorArraySpec, spec_of
+from tfx.control_flow.tensor_array_spec import TensorArraySpec as TensorArraySpec
+from tfx.control_flow.tensor_array_spec import spec_of
 from tfx.control_flow.tensor_array_state import ArrayState, first_length, shape_of
 from tfx.control_flow.while_loop import while_loop
 from tfx.core import dtypes

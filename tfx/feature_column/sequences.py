@@ -233,7 +233,7 @@ def sequence_categorical_column_with_vocabulary_file(
         >>> import pathlib, tempfile
         >>> import tfx as tf
         >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
-        >>> _ = path.write_text("north\\nsouth\\n")
+        >>> _ = path.write_text("north\nsouth\n")
         >>> make = tf.feature_column.sequence_categorical_column_with_vocabulary_file
         >>> make("where", str(path)).num_buckets
         2

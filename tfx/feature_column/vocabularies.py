@@ -160,7 +160,7 @@ def categorical_column_with_vocabulary_file(
         >>> import pathlib, tempfile
         >>> import tfx as tf
         >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
-        >>> _ = path.write_text("north\\nsouth\\n")
+        >>> _ = path.write_text("north\nsouth\n")
         >>> column = tf.feature_column.categorical_column_with_vocabulary_file(
         ...     "where", str(path), num_oov_buckets=1
         ... )

@@ -181,6 +181,11 @@ _known, __dir__ = lazy_namespace(
             AUTO_REUSE VariableScope get_local_variable get_variable get_variable_scope
             no_regularizer variable_op_scope variable_scope
         """,
+        "tfx.compat.v1.variables.create_partitioned": "create_partitioned_variables",
+        "tfx.compat.v1.variables.partitioned": "PartitionedVariable",
+        "tfx.compat.v1.variables.partitioners": """
+            fixed_size_partitioner min_max_variable_partitioner variable_axis_size_partitioner
+        """,
         "tfx.compat.v1.variables.variable_v1": "Variable",
         "tfx.compat.v1.graph.wrapped_functions": "wrap_function",
     },

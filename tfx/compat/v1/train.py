@@ -53,6 +53,7 @@ __getattr__, __dir__ = lazy_namespace(
         """,
         "tfx.compat.v1.training.saver": "Saver",
         "tfx.compat.v1.ops.argument_orders": "NewCheckpointReader",
+        "tfx.compat.v1.training.warm_start": "VocabInfo warm_start",
         "tfx.compat.v1.files.checkpoint_files": """
             checkpoint_exists get_checkpoint_mtimes remove_checkpoint update_checkpoint_state
         """,

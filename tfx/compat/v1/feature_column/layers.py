@@ -289,7 +289,7 @@ def categorical_column_with_vocabulary_file(
         >>> import pathlib, tempfile
         >>> import tfx.compat.v1 as tf
         >>> path = pathlib.Path(tempfile.mkdtemp(), "words.txt")
-        >>> _ = path.write_text("north\\nsouth\\n")
+        >>> _ = path.write_text("north\nsouth\n")
         >>> tf.feature_column.categorical_column_with_vocabulary_file(
         ...     "where", str(path), 2, 1
         ... ).num_buckets

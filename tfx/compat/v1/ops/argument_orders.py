@@ -17,6 +17,7 @@ import numpy as np
 
 from tfx.compat.v1.graph.effects import as_operation
 from tfx.compat.v1.ops.sharded_tables import joined_table
+from tfx.compat.v1.variables.partitioned import PartitionedVariable
 from tfx.core.namespaces import MissingNameError
 from tfx.framework.tensor import Tensor
 from tfx.framework.variable import Variable
@@ -288,6 +289,10 @@ def _join_tables(given: dict[str, Any]) -> None:
     strategy = given.get("partition_strategy") or usual
     for name in ("params", "embedding_weights", "weights", "biases"):
         tables = given.get(name)
+        if isinstance(tables, PartitionedVariable):
+            tables = given[name] = list(tables)
+            if len(tables) == 1:
+                given[name] = tables[0]
         if isinstance(tables, list | tuple) and len(tables) > 1 and _are_tables(tables):
             given[name] = joined_table(tables, strategy)
 

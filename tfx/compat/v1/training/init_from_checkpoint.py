@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from tfx.compat.v1.variables.graph_variable import GraphVariable
+from tfx.compat.v1.variables.partitioned import PartitionedVariable
 from tfx.compat.v1.variables.variable_store import store_of
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
@@ -106,16 +107,18 @@ def _named(name: str, known: Mapping[str, Any]) -> Any:
 
 
 def _initialize(path: Any, key: str, target: Any, shapes: Mapping[str, Any]) -> None:
+    if isinstance(target, PartitionedVariable):
+        target = list(target)
     if isinstance(target, Variable):
         if not target.shape.is_compatible_with(shapes[key]):
             raise ValueError(
                 f"Shape of variable {target.name} ({target.shape}) doesn't match with shape of "
                 f"tensor {key} ({TensorShape(shapes[key])}) from checkpoint reader."
             )
-        _set(target, partial(_read, path, key, target, ...))
+        set_initial_value(target, partial(_read, path, key, target, ...))
         return
     for piece, place in zip(target, _places(target, TensorShape(shapes[key]), key), strict=True):
-        _set(piece, partial(_read, path, key, piece, place))
+        set_initial_value(piece, partial(_read, path, key, piece, place))
 
 
 def _places(pieces: Sequence[Any], shape: TensorShape, key: str) -> Iterator[Any]:
@@ -133,7 +136,8 @@ def _places(pieces: Sequence[Any], shape: TensorShape, key: str) -> Iterator[Any
     raise ValueError(f"Pieces of shapes {sizes.tolist()} do not make tensor {key} of {shape}.")
 
 
-def _set(variable: Any, make: Callable[[], Tensor]) -> None:
+def set_initial_value(variable: Any, make: Callable[[], Tensor]) -> None:
+    """Let the initializer of a variable assign what a function makes; eagerly it is assigned."""
     if isinstance(variable, GraphVariable):
         variable.initialize_with(make)
     else:

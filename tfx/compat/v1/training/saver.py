@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -185,7 +185,7 @@ class Saver:
                 path = f"{path}-{int(number):0{self._digits}d}"
             variables = self._found()
             values = sess.run(list(variables.values()))
-            tensors = {n: np.asarray(x) for n, x in zip(variables, values, strict=True)}
+            tensors = _wholes(variables, values)
             write_files(path, tensors, {FORMAT_KEY: str(FORMAT)})
             self._note(path, write_state)
         return path
@@ -225,8 +225,12 @@ class Saver:
         new: list[tuple[Variable, EagerTensor]] = []
         with load_checkpoint(save_path) as reader:
             for name, variable in self._found().items():
-                array = reader.get_tensor(name)
-                new.append((variable, self._fitting(name, variable, np.asarray(array))))
+                info = variable._get_save_slice_info()
+                if info is None:
+                    array = np.asarray(reader.get_tensor(name))
+                else:
+                    array = np.asarray(reader.get_tensor(info.full_name))[info.place]
+                new.append((variable, self._fitting(name, variable, array)))
         sess.set_values(new)
 
     def _fitting(self, name: str, variable: Variable, array: np.ndarray[Any, Any]) -> EagerTensor:
@@ -240,6 +244,20 @@ class Saver:
                 f"the variable is {variable.dtype.name} of shape {shape}."
             )
         return tensor
+
+
+def _wholes(variables: Mapping[str, Variable], values: Sequence[Any]) -> dict[str, Any]:
+    """The values by name; pieces of a variable are put together."""
+    found: dict[str, Any] = {}
+    for (name, variable), value in zip(variables.items(), values, strict=True):
+        info = variable._get_save_slice_info()
+        array = np.asarray(value)
+        if info is None:
+            found[name] = array
+            continue
+        whole = found.setdefault(info.full_name, np.zeros(info.full_shape, array.dtype))
+        whole[info.place] = array
+    return found
 
 
 def _prefix(path: str | os.PathLike[str]) -> str:

@@ -39,13 +39,18 @@ class Initializer(FromConfig):
         Args:
             shape: Shape of the variable.
             dtype: Its dtype; None: the initializer's.
-            partition_info: Accepted for compatibility.
+            partition_info: Of a piece of a variable: ``full_shape`` is that of the whole.
         """
         kind = self.dtype if dtype is None else dtypes.as_dtype(dtype)
-        return self._make(list(shape), kind)
+        if partition_info is None:
+            return self._make(list(shape), kind)
+        return self._make_piece(list(shape), kind, list(partition_info.full_shape))
 
     def _make(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
         raise AssertionError
+
+    def _make_piece(self, shape: list[int], dtype: dtypes.DType, whole: list[int]) -> Tensor:
+        return self._make(shape, dtype)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments that it was made with."""
@@ -193,7 +198,10 @@ class VarianceScaling(Initializer):
         self.dtype = dtypes.as_dtype(dtype)
 
     def _make(self, shape: list[int], dtype: dtypes.DType) -> Tensor:
-        (_, sampler), *numbers = scaling.scaled(shape, self.scale, self.mode, self.distribution)
+        return self._make_piece(shape, dtype, shape)
+
+    def _make_piece(self, shape: list[int], dtype: dtypes.DType, whole: list[int]) -> Tensor:
+        (_, sampler), *numbers = scaling.scaled(whole, self.scale, self.mode, self.distribution)
         return sampler(shape, *numbers, dtype, self.seed)
 
 

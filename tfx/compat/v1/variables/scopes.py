@@ -13,7 +13,7 @@ from typing import Any
 from tfx.compat.v1.graph.collections import GraphKeys
 from tfx.compat.v1.graph.default_graph import building
 from tfx.compat.v1.graph.name_scopes import scope_of_current_graph
-from tfx.compat.v1.variables.variable_store import get_or_make, store_of
+from tfx.compat.v1.variables.variable_store import get_or_make, get_or_make_partitioned, store_of
 from tfx.core import dtypes
 from tfx.core.dtypes import DType, DTypeLike
 from tfx.framework.context import current
@@ -85,7 +85,7 @@ class VariableScope:
         self.caching_device = caching_device
 
     def set_partitioner(self, partitioner: Any) -> None:
-        """Set what divides variables, which ``get_variable`` then refuses."""
+        """Set what cuts variables into pieces that are given no partitioner."""
         self.partitioner = partitioner
 
     def set_custom_getter(self, custom_getter: Any) -> None:
@@ -143,11 +143,6 @@ class VariableScope:
         aggregation: VariableAggregation = VariableAggregation.NONE,
     ) -> Any:
         """See ``tf.compat.v1.get_variable``."""
-        if partitioner is not None or self.partitioner is not None:
-            raise ValueError(
-                f"Variable {name} cannot be partitioned: here a variable is one array. Leave the "
-                "partitioner out."
-            )
         full = f"{self.name}/{name}" if self.name else name
         wanted = None if dtype is None else dtypes.as_dtype(dtype)
         if initializer is None:
@@ -173,6 +168,7 @@ class VariableScope:
             "constraint": self.constraint if constraint is None else constraint,
             "synchronization": synchronization,
             "aggregation": aggregation,
+            "partitioner": self.partitioner if partitioner is None else partitioner,
         }
         getter = self.custom_getter if custom_getter is None else custom_getter
         if getter is None:
@@ -182,7 +178,7 @@ class VariableScope:
 
 def _true_getter(name: str, shape: Any = None, **options: Any) -> Any:
     """Get or create a variable; a custom getter calls this."""
-    for unused in ("caching_device", "partitioner", "use_resource"):
+    for unused in ("caching_device", "use_resource"):
         options.pop(unused, None)
     defaults: dict[str, Any] = {
         "dtype": dtypes.float32,
@@ -197,6 +193,9 @@ def _true_getter(name: str, shape: Any = None, **options: Any) -> Any:
     options = {**defaults, **options}
     options["dtype"] = dtypes.as_dtype(options["dtype"])
     auto = options["reuse"] is AUTO_REUSE
+    partitioner = options.pop("partitioner", None)
+    if partitioner is not None:
+        return get_or_make_partitioned(partitioner, name=name, shape=shape, auto=auto, **options)
     return get_or_make(name=name, shape=shape, auto=auto, **options)
 
 
@@ -257,7 +256,8 @@ def get_variable(
         trainable: Whether the variable is trained; None: unless it is read when it is not there.
         collections: What it is put into; None: the global variables.
         caching_device: Accepted for compatibility.
-        partitioner: Refused.
+        partitioner: What cuts the variable into pieces, such as ``fixed_size_partitioner(2)``; the
+            result then is a ``PartitionedVariable``.
         validate_shape: Whether the shape of the initial value must be known.
         use_resource: Accepted for compatibility.
         custom_getter: Called instead, with this function as its first argument.
@@ -347,7 +347,7 @@ class variable_scope:  # noqa: N801
         initializer: For variables that are given none.
         regularizer: For variables that are given none.
         caching_device: Accepted for compatibility.
-        partitioner: Refused when a variable is made.
+        partitioner: For variables that are given none.
         custom_getter: Called instead of the usual way to get a variable, with that way as its
             first argument.
         reuse: True: variables must exist. False: what the scope around says. ``AUTO_REUSE``: those

@@ -11,6 +11,12 @@ from tfx.compat.v1.graph.collections import GraphKeys
 from tfx.compat.v1.graph.default_graph import building, graph_of_variables
 from tfx.compat.v1.variables.graph_variable import GraphVariable
 from tfx.compat.v1.variables.initializer_classes import GlorotUniform
+from tfx.compat.v1.variables.partitioned import (
+    PartitionedVariable,
+    SaveSliceInfo,
+    initializer_of_piece,
+    partitions_of,
+)
 from tfx.core import dtypes
 from tfx.core.dtypes import DType
 from tfx.core.shapes import TensorShape
@@ -27,12 +33,14 @@ class VariableStore:
 
     Attributes:
         variables: Variables by their full names, without ``:0``.
+        partitioned: Those that are in pieces, which are variables of their own.
         opened: How often a variable scope of a name was opened.
         scope: The current ``VariableScope``.
     """
 
     def __init__(self) -> None:
         self.variables: dict[str, Any] = {}
+        self.partitioned: dict[str, PartitionedVariable] = {}
         self.opened: dict[str, int] = {}
         self.scope: Any = None
 
@@ -104,6 +112,8 @@ def get_or_make(
     static = None if shape is None else TensorShape(shape)
     graph = graph_of_variables()
     known = None if graph is None else store_of().variables.get(name)
+    if graph is not None and name in store_of().partitioned and (reuse or auto):
+        return store_of().partitioned[name]
     if known is not None:
         if not reuse and not auto:
             where = known.made_at if isinstance(known, GraphVariable) else ""
@@ -141,6 +151,77 @@ def get_or_make(
         with using(graph=graph):
             _regularize(name, variable, regularizer)
     return variable
+
+
+def get_or_make_partitioned(
+    partitioner: Any, *, name: str, shape: Any, initializer: Any, reuse: Any, **options: Any
+) -> Any:
+    """The variable of a full name, in pieces; a scalar is in none.
+
+    Args:
+        partitioner: Says how many pieces there are along each axis.
+        name: As ``get_or_make``'s, as all others.
+        shape: Shape; None: that of the initializer, which is a value.
+        initializer: Makes the values, or is them.
+        reuse: Whether it must exist.
+        **options: The others.
+
+    Raises:
+        ValueError: the shape is not known, the partitioner is wrong, or it exists and should not,
+            or in other pieces.
+    """
+    if shape is None and initializer is not None and not callable(initializer):
+        shape = convert_to_tensor(initializer).shape
+    whole = TensorShape(shape)
+    if whole.rank == 0:
+        return get_or_make(name=name, shape=shape, initializer=initializer, reuse=reuse, **options)
+    if not whole.is_fully_defined():
+        raise ValueError(
+            f"Shape of a new partitioned variable ({name}) must be fully defined, but instead was "
+            f"{whole}."
+        )
+    places = partitions_of(partitioner, name, whole, options["dtype"])
+    known = None if graph_of_variables() is None else store_of().partitioned.get(name)
+    if known is not None:
+        _check_reused(known, reuse or options["auto"], places)
+        return known
+    if initializer is None:
+        initializer = default_initializer(name, options["dtype"])
+    elif inspect.isclass(initializer):
+        initializer = initializer()
+    given = callable(initializer) and not isinstance(initializer, Tensor)
+    pieces = []
+    for number, place in enumerate(places):
+        piece = get_or_make(
+            name=f"{name}/part_{number}",
+            shape=place.var_shape if given else None,
+            initializer=initializer_of_piece(initializer, place, call_initializer),
+            reuse=reuse,
+            **options,
+        )
+        piece._set_save_slice_info(place)
+        pieces.append(piece)
+    counts = [1] * len(places[0].full_shape)
+    for axis, (size, of_piece) in enumerate(zip(whole, places[0].var_shape, strict=True)):
+        counts[axis] = len(places) if size != of_piece else 1
+    found = PartitionedVariable(name, whole, pieces[0].dtype, pieces, counts)
+    if graph_of_variables() is not None:
+        store_of().partitioned[name] = found
+    return found
+
+
+def _check_reused(known: PartitionedVariable, reuse: Any, places: list[SaveSliceInfo]) -> None:
+    if not reuse:
+        raise ValueError(
+            f"Partitioned variable with name {known.name} already exists. Did you mean to set "
+            "reuse=True or reuse=tf.compat.v1.AUTO_REUSE in VarScope?"
+        )
+    shapes = [p.shape.as_list() for p in known]
+    if shapes != [p.var_shape for p in places]:
+        raise ValueError(
+            f"Trying to reuse partitioned variable {known.name}, but specified pieces "
+            f"{[p.var_shape for p in places]} and found pieces {shapes}."
+        )
 
 
 def _check_shared(name: str, known: Any, shape: TensorShape | None, dtype: DType) -> None:
@@ -204,7 +285,9 @@ def _initial(
     )
 
 
-def call_initializer(initializer: Callable[..., Any], shape: Any, dtype: DType) -> Any:
+def call_initializer(
+    initializer: Callable[..., Any], shape: Any, dtype: DType, partition_info: Any = None
+) -> Any:
     """The value that an initializer makes; it may not want to know the dtype."""
     try:
         parameters = inspect.signature(initializer).parameters
@@ -215,7 +298,7 @@ def call_initializer(initializer: Callable[..., Any], shape: Any, dtype: DType) 
     if "dtype" in parameters or anything:
         options["dtype"] = dtype
     if "partition_info" in parameters:
-        options["partition_info"] = None
+        options["partition_info"] = partition_info
     return initializer(shape, **options)
 
 

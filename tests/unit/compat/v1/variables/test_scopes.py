@@ -128,7 +128,7 @@ def test_initializers() -> None:
         ({"shape": [None, 2]}, ValueError, "fully defined, but instead was"),
         ({"initializer": tf.zeros_initializer()}, ValueError, "needs a shape"),
         ({"initializer": 1.0, "dtype": tf.int32}, ValueError, "don't match"),
-        ({"shape": [2], "partitioner": len}, ValueError, "cannot be partitioned"),
+        ({"shape": [2], "partitioner": 3}, ValueError, "must be callable"),
     ],
 )
 def test_what_get_variable_refuses(
