@@ -141,7 +141,7 @@ class DatasetSpec(SpecOfElements):
 
 # What is known of the shape is in the spec alone, and no part of the structure.
 _SPARSE = Kind(
-    lambda x: ["dense_shape", "indices", "values"],
+    lambda x: ["indices", "values", "dense_shape"],
     SparseTensor._tfx_expanded_kind.values,
     SparseTensor._tfx_expanded_kind.build,
 )

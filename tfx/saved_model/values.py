@@ -58,9 +58,8 @@ def _composite(name: str, parts: dict[str, Any]) -> Any:
         if all(rows):
             sizes = tuple(int(m[1]) if m and m[1] else None for m in rows)
             return RaggedTensor(parts["flat_values"], tuple(list(parts.values())[1:]), sizes)
-    if name == "SparseTensor" and len(names) == 3 and names[1:] == ["indices", "values"]:
-        shape, indices, values = parts.values()
-        return sparse_tensor(indices, values, shape)
+    if name == "SparseTensor" and sorted(names) == ["dense_shape", "indices", "values"]:
+        return sparse_tensor(**parts)
     if name == "IndexedSlices" and names == ["values", "indices", "dense_shape"]:
         return IndexedSlices(**parts)
     return None

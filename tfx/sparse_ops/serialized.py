@@ -75,11 +75,11 @@ def serialize_many_sparse(
         raise InvalidArgumentError(f"serialize_many_sparse takes two axes or more; got {x!r}.")
     kinds = (dtypes.int64, x.dtype, dtypes.int64)
 
-    def compute(shape: Any, indices: Any, values: Any) -> list[Any]:
-        rows = [_strings((i, v, s), kinds) for s, i, v in arrays.rows_of([shape, indices, values])]
+    def compute(indices: Any, values: Any, shape: Any) -> list[Any]:
+        rows = [_strings(row, kinds) for row in arrays.rows_of([indices, values, shape])]
         return [np.array(rows, object).reshape(-1, 3)]
 
-    parts = [x.dense_shape, x.indices, x.values]
+    parts = [x.indices, x.values, x.dense_shape]
     return by_python("io.serialize_many_sparse", compute, parts, [(dtypes.string, (None, 3))])[0]
 
 
@@ -105,15 +105,14 @@ def deserialize_many_sparse(
         for indices, values, shape in texts.reshape(-1, 3):
             rows.append(
                 [
-                    array_of_message(shape, dtypes.int64),
                     array_of_message(indices, dtypes.int64),
                     array_of_message(values, kind),
+                    array_of_message(shape, dtypes.int64),
                 ]
             )
         if not rows:
             raise InvalidArgumentError("deserialize_many_sparse takes at least one sparse tensor.")
-        shape, whole, values = arrays.stacked(rows)
-        return [whole, values, shape]
+        return list(arrays.stacked(rows))
 
     outputs: list[Any] = [(dtypes.int64, (None, rank)), (kind, (None,)), (dtypes.int64, (rank,))]
     return made(*by_python("io.deserialize_many_sparse", compute, [x], outputs))

@@ -179,8 +179,8 @@ def _keys(x: Any) -> list[str]:
     """The names of the components; what a signature says of the shape is a part of them."""
     shape = x._shape if isinstance(x, SparseTensorSpec) else x._static
     if shape is None or shape.rank is None or all(n is None for n in shape):
-        return ["dense_shape", "indices", "values"]
-    return [_ShapeKey(tuple(shape)), "indices", "values"]
+        return ["indices", "values", "dense_shape"]
+    return ["indices", "values", _ShapeKey(tuple(shape))]
 
 
 def _spec_of(x: SparseTensor) -> SparseTensorSpec:
@@ -188,12 +188,11 @@ def _spec_of(x: SparseTensor) -> SparseTensorSpec:
 
 
 def _parts_of_spec(spec: SparseTensorSpec) -> list[Any]:
-    indices, values, shape = spec.parts()
-    return [shape, indices, values]
+    return list(spec.parts())
 
 
 def _build(like: Any, parts: list[Any]) -> Any:
-    shape, indices, values = parts
+    indices, values, shape = parts
     if isinstance(values, TensorSpec):
         return SparseTensorSpec.from_parts((indices, values, shape), like.shape)
     said = like._shape if isinstance(like, SparseTensorSpec) else like._static
@@ -205,6 +204,6 @@ def _build(like: Any, parts: list[Any]) -> Any:
 
 SparseTensorSpec._tfx_expanded_kind = Kind(_keys, _parts_of_spec, _build)
 SparseTensor._tfx_expanded_kind = Kind(
-    _keys, lambda x: [x.dense_shape, x.indices, x.values], _build
+    _keys, lambda x: [x.indices, x.values, x.dense_shape], _build
 )
 SparseTensor._tfx_spec = _spec_of

@@ -121,3 +121,15 @@ def test_tables_look_up_the_values() -> None:
         tf.SparseTensor([[0], [2]], ["b", "z"], [3])
     )
     assert found.values.numpy().tolist() == [2, -1] and found.shape == [3]
+
+
+def test_components_are_in_the_order_of_the_constructor() -> None:
+    x = tf.SparseTensor([[0, 1], [2, 0]], [1.5, 2.5], [3, 4])
+    indices, values, shape = tf.nest.flatten(x, expand_composites=True)
+    assert indices.numpy().tolist() == [[0, 1], [2, 0]]
+    assert values.numpy().tolist() == [1.5, 2.5]
+    assert shape.numpy().tolist() == [3, 4]
+    kinds = [s.dtype for s in tf.nest.flatten(tf.SparseTensorSpec([3, 4]), expand_composites=True)]
+    assert kinds == [tf.int64, tf.float32, tf.int64]
+    twice = tf.nest.pack_sequence_as(x, [indices, values * 2, shape], expand_composites=True)
+    assert tf.sparse.to_dense(twice).numpy()[2, 0] == 5
