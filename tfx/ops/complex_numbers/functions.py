@@ -40,15 +40,16 @@ def root(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
     """The parts of the root of complex numbers that are given by their parts.
 
     One is the root of half of the magnitude and the real part together, the other follows from it.
+    Signs are chosen, not taken away by an absolute value: that has the slope 0 where a part is 0.
     """
     half, zero, one = scalar_like(0.5, a), scalar_like(0, a), scalar_like(1, a)
-    size = ox.Mul(half, ox.Add(ox.Abs(a), magnitude(a, b)))
+    left, below = ox.Less(a, zero), ox.Less(b, zero)
+    size = ox.Mul(half, ox.Add(ox.Where(left, ox.Neg(a), a), magnitude(a, b)))
     none = ox.Equal(size, zero)
     long = ox.Where(none, size, ox.Sqrt(ox.Where(none, one, size)))
     short = ox.Div(ox.Mul(half, b), ox.Where(none, one, long))
-    left = ox.Less(a, zero)
-    up = ox.Where(ox.Less(b, zero), ox.Neg(long), long)
-    return ox.Where(left, ox.Abs(short), long), ox.Where(left, up, short)
+    up, right = ox.Where(below, ox.Neg(long), long), ox.Where(below, ox.Neg(short), short)
+    return ox.Where(left, right, long), ox.Where(left, up, short)
 
 
 @complex_rule("Pow")

@@ -364,3 +364,32 @@ def test_an_argument_that_nothing_uses(shape):
 
     rank, constant = f(tf.constant([1j], tf.complex64))
     assert (int(rank), float(constant)) == (1, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("function", "slope"),
+    [
+        (tf.sqrt, lambda z: 0.5 / np.sqrt(z)),
+        (tf.math.rsqrt, lambda z: -0.5 / np.sqrt(z) ** 3),
+        (tf.acos, lambda z: -1 / np.sqrt(1 - z) / np.sqrt(1 + z)),
+        (tf.asin, lambda z: 1 / np.sqrt(1 - z) / np.sqrt(1 + z)),
+        (tf.acosh, lambda z: 1 / np.sqrt(z - 1) / np.sqrt(z + 1)),
+    ],
+)
+def test_slopes_where_a_part_of_a_root_is_zero(function: Any, slope: Any) -> None:
+    # Roots of z, 1 - z and 1 + z have a part of 0 here: an absolute value would have no slope.
+    z = np.array([1j, -1j, 2j, 1 + 2j, -1 + 2j, 1 - 2j, 0.5, 3 + 1j])
+    with tf.GradientTape() as tape:
+        x = tf.constant(z)
+        tape.watch(x)
+        y = tf.math.real(function(x)) + 3 * tf.math.imag(function(x))
+    # Of Re(y) + 3 Im(y): the upstream gradient is 1 + 3i.
+    assert tape.gradient(y, x).numpy() == pytest.approx((1 + 3j) * np.conj(slope(z)), rel=1e-12)
+
+
+def test_slope_of_the_root_of_negative_numbers() -> None:
+    x = tf.constant([-4 + 0j, -9 + 0j])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.sqrt(x)
+    assert tape.gradient(y, x).numpy() == pytest.approx(np.array([0.25j, 1j / 6]))
