@@ -321,3 +321,46 @@ def test_a_size_of_unknown_length() -> None:
     specs = [tf.TensorSpec([None] * 3, tf.float32), tf.TensorSpec([None], tf.int32)]
     resize = tf.function(tf.image.resize, input_signature=specs)
     assert resize(np.zeros((2, 3, 1), np.float32), [4, 5]).shape == (4, 5, 1)
+
+
+@pytest.mark.parametrize("antialias", [False, True])
+@pytest.mark.parametrize(
+    "method", ["bilinear", "bicubic", "area", "lanczos3", "lanczos5", "gaussian", "mitchellcubic"]
+)
+def test_sizes_of_images_that_only_a_run_tells(method: str, antialias: bool) -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None] * 4), tf.TensorSpec([2], tf.int32)])
+    def resized(x: tf.Tensor, size: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        known = tf.image.resize(x, [5, 9], method, antialias=antialias)
+        within = tf.image.resize(x, size, method, True, antialias)
+        return known, tf.image.resize(x, size, method, antialias=antialias), within
+
+    known, late, within = resized(X, [4, 9])
+    assert known.shape == [2, 5, 9, 3]
+    # The same numbers as for known sizes, which formulas above stand for.
+    assert known.numpy() == pytest.approx(
+        tf.image.resize(X, [5, 9], method, antialias=antialias).numpy(), abs=1e-5
+    )
+    assert late.numpy() == pytest.approx(
+        tf.image.resize(X, [4, 9], method, antialias=antialias).numpy(), abs=1e-5
+    )
+    # 8 rows become 4, so 6 columns become 3.
+    assert within.shape == [2, 4, 3, 3]
+    assert tf.image.resize(X, [4, 9], method, True).shape == [2, 4, 3, 3]
+    # Weights add up to 1: a plain image stays as it is.
+    plain = resized(np.ones([1, 7, 5, 1], np.float32), [3, 3])
+    assert all(y.numpy() == pytest.approx(1.0, abs=1e-5) for y in plain)
+
+
+def test_patches_of_images_of_unknown_size() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None] * 4)])
+    def patches(x: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        valid = tf.image.extract_patches(x, [1, 2, 3, 1], [1, 3, 1, 1], [1, 2, 1, 1], "VALID")
+        return valid, tf.image.extract_patches(x, [1, 2, 2, 1], [1, 2, 2, 1], [1] * 4, "SAME")
+
+    valid, same = patches(X)
+    expected = [
+        [X[:, y : y + 3 : 2, x : x + 3].reshape(2, -1) for x in range(4)] for y in range(0, 6, 3)
+    ]
+    assert np.array_equal(valid, np.moveaxis(np.array(expected), 2, 0))
+    blocks = X.reshape(2, 4, 2, 3, 2, 3).swapaxes(2, 3).reshape(2, 4, 3, 12)
+    assert np.array_equal(same, blocks)

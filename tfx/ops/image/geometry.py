@@ -23,7 +23,8 @@ from tfx.ops.array.transpose import transpose as transpose_
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import cast_to, int64_vector, static_int, static_ints, tensor
 from tfx.ops.common.open_ranks import of_rank, over_batches, rank_is_open
-from tfx.ops.common.shapes import shape_vector, symbolic_items
+from tfx.ops.common.shapes import dimension, shape_vector, symbolic_items
+from tfx.ops.nn.morphology import windows_of
 from tfx.ops.random.random import uniform
 
 
@@ -398,7 +399,7 @@ def extract_patches(
         ``[batch, rows, columns, size * channels]``.
 
     Raises:
-        ValueError: another rank or padding, or an image whose size is not known.
+        ValueError: another rank or padding.
 
     Example:
         >>> import tfx as tf
@@ -406,11 +407,15 @@ def extract_patches(
         >>> tf.image.extract_patches(tf.zeros([1, 4, 4, 2]), [1, 3, 3, 1], one, one, "SAME").shape
         TensorShape([1, 4, 4, 18])
     """
-    x, top = as_image(images)
+    x, top = as_image(of_rank(tensor(images), 4))
     if top != 1:
         raise InvalidArgumentError(
             f"extract_patches takes [batch, height, width, channels]; got {x.shape}."
         )
+    window = _along_sides(sizes, "sizes")
+    if not x.shape[1:].is_fully_defined():
+        cut = windows_of(x, window, strides, rates, padding, 0, "ExtractImagePatches")
+        return ox.Concat(*cut, axis=-1)
     if padding not in ("SAME", "VALID"):
         raise InvalidArgumentError(f"padding must be 'SAME' or 'VALID'; got {padding!r}.")
     around, indices = [], []
@@ -429,11 +434,7 @@ def extract_patches(
     found = transpose_(both, [0, 1, 3, 2, 4, 5])
     shape = [-1, len(indices[0]), len(indices[1])]
     depth = len(indices[0][0] if indices[0] else []) * len(indices[1][0] if indices[1] else [])
-    channels = x.shape[-1]
-    if channels is None:
-        raise InvalidArgumentError(
-            f"extract_patches needs a known number of channels; got {x.shape}."
-        )
+    channels = static_int(dimension(x, -1)) or 0
     made = ox.Reshape(found, int64_constant([*shape, depth * channels]))
     batch = x.shape[0]
     if batch is not None and hasattr(made, "set_shape"):

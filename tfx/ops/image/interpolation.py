@@ -54,7 +54,7 @@ def _taps(side: int, target: int) -> list[tuple[EagerTensor, EagerTensor]]:
     centers = (np.arange(target) + 0.5) * (side / target) - 0.5
     places = np.floor(centers).astype(np.int64)[:, None] + np.arange(_TAPS) - 1
     inside = (places >= 0) & (places < side)
-    weights = KERNELS["bicubic"](places - centers[:, None]) * inside
+    weights = KERNELS["bicubic"](np, places - centers[:, None]) * inside
     weights /= weights.sum(axis=1, keepdims=True)
     rows = np.arange(target)
     most = np.abs(weights).argmax(axis=1)

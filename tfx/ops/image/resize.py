@@ -20,7 +20,7 @@ from tfx.ops.common.arguments import (
 from tfx.ops.common.shapes import concat_shape, product, reshape_to, shape_vector
 from tfx.ops.image.geometry import as_image, known_sides
 from tfx.ops.image.interpolation import cubic
-from tfx.ops.image.resampling import weights
+from tfx.ops.image.resampling import open_weights, weights
 from tfx.ops.linalg.einsum import einsum
 
 
@@ -49,10 +49,8 @@ def resize(
 
     Args:
         images: ``[height, width, channels]`` or a batch of them.
-        size: ``[height, width]``, two integers. What only a run tells serves for the first three
-            methods without ``antialias``.
-        method: A ``ResizeMethod`` or its value. For all but the first three, and with
-            ``antialias``, the size of the images must be known.
+        size: ``[height, width]``, two integers.
+        method: A ``ResizeMethod`` or its value.
         preserve_aspect_ratio: Take the largest size within ``size`` that has the same ratio.
         antialias: Average over what is passed over when an image gets smaller.
         name: Accepted for compatibility.
@@ -61,7 +59,7 @@ def resize(
         float32; the dtype of ``images`` for ``"nearest"``.
 
     Raises:
-        ValueError: another method or rank, or sizes that are not known now.
+        ValueError: another method or rank.
         InvalidArgumentError: images without pixels, or a size below 1.
         TypeError: images of strings.
 
@@ -80,17 +78,14 @@ def resize(
         ) from None
     given, targets = target_size(size)
     if preserve_aspect_ratio:
-        targets = sides_within(x, top, targets)
-    if targets is None and not _plain(how, antialias):
-        raise InvalidArgumentError(
-            f"'size' must be known now for {method!r} with antialias={antialias}; got {size!r}."
-        )
-    if targets is None or _plain(how, antialias) or 0 in targets:
+        given, targets = sides_within(x, top, given, targets)
+    wanted = given if targets is None else targets
+    if _plain(how, antialias) or 0 in (targets or ()):
         made = x if how is ResizeMethod.NEAREST_NEIGHBOR else as_floats(x)
-        if x.shape[top : top + 2].as_list() == targets:
+        if targets is not None and x.shape[top : top + 2].as_list() == targets:
             return made
-        return resized(made, top, given if targets is None else targets, _MODES.get(how, {}))
-    return resampled(x, top, str(how), targets, antialias)
+        return resized(made, top, wanted, _MODES.get(how, {}))
+    return resampled(x, top, str(how), wanted, antialias)
 
 
 def target_size(size: Any) -> tuple[Tensor, list[int] | None]:
@@ -108,14 +103,31 @@ def target_size(size: Any) -> tuple[Tensor, list[int] | None]:
     return given, static_ints(given)
 
 
-def sides_within(x: Tensor, top: int, targets: list[int] | None) -> list[int]:
-    """The largest height and width within ``targets`` with the ratio of the images ``x``."""
-    if targets is None:
-        raise InvalidArgumentError("preserve_aspect_ratio needs a size that is known now.")
-    sides = known_sides(x, top)
+def sides_within(
+    x: Tensor, top: int, size: Tensor, targets: list[int] | None
+) -> tuple[Tensor, list[int] | None]:
+    """The largest height and width within a size with the ratio of the images ``x``.
+
+    Args:
+        x: The images.
+        top: The axis of the rows.
+        size: Height and width, an int64 vector.
+        targets: The same numbers, if they are known now.
+
+    Returns:
+        As ``target_size``.
+    """
+    sides = x.shape[top : top + 2].as_list()
     _refuse_empty(sides)
-    scale = min(target / side for target, side in zip(targets, sides, strict=True))
-    return [max(1, round(side * scale)) for side in sides]
+    if targets is None or None in sides:
+        given = cast_to(shape_vector(x, top, top + 2), dtypes.float64)
+        ratios = cast_to(size, dtypes.float64) / given
+        exact = ox.Round(given * ox.ReduceMin(ratios, keepdims=0))
+        return ox.Max(cast_to(exact, dtypes.int64), int64_constant(1)), None
+    known = known_sides(x, top)
+    scale = min(target / side for target, side in zip(targets, known, strict=True))
+    found = [max(1, round(side * scale)) for side in known]
+    return int64_constant(found), found
 
 
 def _refuse_empty(sides: list[int | None] | list[int]) -> None:
@@ -181,27 +193,43 @@ def resized(made: Tensor, top: int, size: Tensor | list[int], mode: dict[str, An
     return found if top else ox.Squeeze(found, int64_constant([0]))
 
 
-def resampled(images: Tensor, top: int, method: str, targets: list[int], antialias: bool) -> Tensor:
+def resampled(
+    images: Tensor, top: int, method: str, size: Tensor | list[int], antialias: bool
+) -> Tensor:
     """Images of another size, of float32, by a matrix of weights for each axis.
 
     Args:
-        images: Their height and width must be known.
+        images: The images.
         top: The axis of the rows.
         method: A method that ``resampling.weights`` knows.
-        targets: Height and width.
+        size: Height and width: numbers, or an int64 vector.
         antialias: Average over what is passed over when an image gets smaller.
 
     Raises:
         InvalidArgumentError: images without pixels, or a size below 1.
     """
-    sides = known_sides(images, top)
-    _check_sides(images, top, targets)
+    _check_sides(images, top, size)
     x = as_floats(images)
+    sides = images.shape[top : top + 2].as_list()
+    targets = size if isinstance(size, list) else [None, None]
     rows, columns = (
         constant(weights(method, side, target, antialias), x.dtype)
-        for side, target in zip(sides, targets, strict=True)
+        if side is not None and target is not None
+        else cast_to(_open_weights(images, top, i, method, size, antialias), x.dtype)
+        for i, (side, target) in enumerate(zip(sides, targets, strict=True))
     )
     return einsum("yh,...hwc,xw->...yxc", rows, x, columns)
+
+
+def _open_weights(
+    images: Tensor, top: int, i: int, method: str, size: Tensor | list[int], antialias: bool
+) -> Tensor:
+    """The matrix of the axis ``i`` of two, whose sizes are not both known."""
+    side = shape_vector(images, top + i, top + i + 1)
+    if isinstance(size, list):
+        return open_weights(method, side, int64_constant([size[i]]), antialias)
+    target = ox.Slice(size, int64_constant([i]), int64_constant([i + 1]))
+    return open_weights(method, side, target, antialias)
 
 
 _MODES: dict[ResizeMethod, dict[str, Any]] = {

@@ -70,7 +70,7 @@ def dilation2d(
             f"input and filter must have the same depth: {x.shape} vs {w.shape} in {op}.", op=op
         )
     rows, columns = (int(d) for d in w.shape.as_list()[:2] if d is not None)
-    cut = _windows(x, (rows, columns), strides, dilations, padding, x.dtype.min, op)
+    cut = windows_of(x, (rows, columns), strides, dilations, padding, x.dtype.min, op)
     shifts = (w[i, j] for i, j in itertools.product(range(rows), range(columns)))
     sums = stack([ox.Add(a, b) for a, b in zip(cut, shifts, strict=True)], 0)
     first = ox.ArgMax(sums, axis=0, keepdims=1, select_last_index=0)
@@ -135,10 +135,10 @@ def extract_volume_patches(
             f"{op} takes [batch, planes, rows, columns, channels]; got {x.shape}.", op=op
         )
     sizes = [int(k) for k in ksizes[1:4]]
-    return ox.Concat(*_windows(x, sizes, strides, [1] * 5, padding, 0, op), axis=-1)
+    return ox.Concat(*windows_of(x, sizes, strides, [1] * 5, padding, 0, op), axis=-1)
 
 
-def _windows(
+def windows_of(
     x: Tensor,
     sizes: Sequence[int],
     strides: Any,
@@ -175,7 +175,7 @@ def _windows(
         # The end of a slice that begins at 0.
         last = ox.Mul(ox.Sub(count, int64_constant([1])), int64_constant([step]))
         spans.append(ox.Add(last, int64_constant([1])))
-        valid = 0 if known is None else (known - reach) // step + 1
+        valid = 0 if known is None else max((known - reach) // step + 1, 0)
         shape.append(None if known is None else -(-known // step) if padding == "SAME" else valid)
     if padding == "SAME":
         none = int64_constant([0])

@@ -68,7 +68,7 @@ def resize(
         )
     given, targets = target_size(size)
     if preserve_aspect_ratio:
-        targets = sides_within(x, top, targets)
+        given, targets = sides_within(x, top, given, targets)
     if targets is not None and x.shape[top : top + 2].as_list() == targets:
         return x
     made: Tensor = _FUNCTIONS[how](x, given if targets is None else targets, align_corners)
@@ -131,19 +131,18 @@ def resize_area(
     """Images of another size, of float32, by averages over what a pixel covers.
 
     Args:
-        images: ``[batch, height, width, channels]`` of known height and width.
-        size: ``[height, width]``, known now.
+        images: ``[batch, height, width, channels]``.
+        size: ``[height, width]``.
         align_corners: Must be False.
         name: Accepted for compatibility.
     """
     x, top = as_image(images)
-    targets = target_size(size)[1]
-    if align_corners or targets is None:
+    given, targets = target_size(size)
+    if align_corners:
         raise ValueError(
-            "resize_area takes align_corners=False and a size that is known now; got "
-            f"align_corners={align_corners!r} and {size!r}."
+            f"resize_area takes align_corners=False; got align_corners={align_corners!r}."
         )
-    return resampled(x, top, "area", targets, antialias=False)
+    return resampled(x, top, "area", given if targets is None else targets, antialias=False)
 
 
 _FUNCTIONS: Any = {
