@@ -12,8 +12,8 @@ from tfx.core.dtypes import DTypeLike
 from tfx.core.errors import InternalError, InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.context import init_scope
-from tfx.framework.convert import constant, convert_to_tensor, int64_constant
-from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.framework.convert import constant, convert_to_tensor, embed, int64_constant
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.ops.array.concat import unstack
 from tfx.ops.common.arguments import (
     cast_to,
@@ -23,7 +23,9 @@ from tfx.ops.common.arguments import (
     static_ints,
     tensor,
 )
+from tfx.ops.common.graph_loop import repeated
 from tfx.ops.common.python_ops import by_python, each
+from tfx.ops.common.shapes import concat_shape, shape_vector
 from tfx.ops.debugging.assertions import Assert
 from tfx.ops.math.reduction import reduce_all
 from tfx.ops.strings.literals import words
@@ -106,14 +108,14 @@ def reduce_join(
 
     Args:
         inputs: Tensor of strings.
-        axis: One axis or several, of known length inside a function; several are joined one after
-            the other in the order given. None: all, the last one first.
+        axis: One axis or several, which are joined one after the other in the order given. None:
+            all, the last one first.
         keepdims: Keep the axes with length 1.
         separator: Text between neighbours.
         name: Accepted for compatibility.
 
     Raises:
-        InvalidArgumentError: an axis out of range, or of unknown length inside a function.
+        InvalidArgumentError: an axis out of range.
 
     Example:
         >>> import tfx as tf
@@ -134,10 +136,8 @@ def reduce_join(
         axes = [single_axis(a, x, "ReduceJoin") for a in given]
     for a in axes:
         if x.shape[a] is None:
-            raise InvalidArgumentError(
-                f"ReduceJoin along axis {a} of strings of shape {x.shape} needs a known length "
-                "inside a function; use ensure_shape."
-            )
+            x = _joined_in_loop(x, a, separator)
+            continue
         parts = unstack(x, axis=a)
         shape = [1 if i == a else d for i, d in enumerate(x.shape.as_list())]
         if parts:
@@ -146,6 +146,27 @@ def reduce_join(
             kept = convert_to_tensor(_empty_texts([d or 0 for d in shape]))
         x = kept
     return x if keepdims or not axes else ox.Squeeze(x, int64_constant(sorted(axes)))
+
+
+def _joined_in_loop(x: Tensor, axis: int, separator: str) -> Tensor:
+    """The strings along an axis whose length a run tells, which becomes 1."""
+    place = int64_constant([axis])
+    between = constant(separator) if separator else None
+
+    def append(number: Tensor, made: Tensor) -> tuple[Tensor, list[Tensor]]:
+        if between is not None:
+            # Nothing stands in front of the first one.
+            first = ox.Equal(number, int64_constant(0))
+            made = ox.Where(first, made, ox.StringConcat(made, between))
+        part = ox.Gather(x, ox.Unsqueeze(number, int64_constant([0])), axis=axis)
+        return embed(np.array(True)), [ox.StringConcat(made, part)]
+
+    sizes = [shape_vector(x, 0, axis), int64_constant([1]), shape_vector(x, axis + 1)]
+    empty = ox.Expand(constant(""), concat_shape(*sizes))
+    if isinstance(empty, SymbolicTensor):
+        empty.set_shape([1 if i == axis else d for i, d in enumerate(x.shape.as_list())])
+    count = ox.Squeeze(ox.Slice(ox.Shape(x), place, ox.Add(place, int64_constant(1))))
+    return repeated(count, [empty], append)[0]
 
 
 def _empty_texts(shape: list[int]) -> Any:
@@ -290,7 +311,13 @@ def split(
 
 def pieces(value: bytes, mark: bytes, maxsplit: int) -> list[bytes]:
     """The pieces of a text between marks, or between white space where the mark is empty."""
-    return value.split(mark, maxsplit) if mark else value.split(None, maxsplit)
+    if mark:
+        return value.split(mark, maxsplit)
+    if maxsplit == 0:
+        return [value]  # with the white space around it
+    found = value.split(None, maxsplit)
+    # Behind the last split there is one more piece, which may be empty.
+    return [*found, b""] if len(found) == maxsplit else found
 
 
 def _vector(items: list[bytes]) -> Any:

@@ -123,9 +123,32 @@ def test_bad_arguments() -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[-1, 1\)"):
         tf.strings.reduce_join(["a"], 5)
 
-    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
-    def joined(x: tf.Tensor) -> tf.Tensor:
-        return tf.strings.reduce_join(x)
 
-    with pytest.raises(tf.errors.InvalidArgumentError, match="known length"):
-        joined(tf.constant(["a"]))
+def test_axes_of_unknown_length_are_joined() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, None], tf.string)])
+    def joined(x: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        rows = tf.strings.reduce_join(x, axis=-1, separator="-")
+        return rows, tf.strings.reduce_join(x, 0, keepdims=True), tf.strings.reduce_join(x)
+
+    rows, columns, whole = joined(tf.constant([["a", "b", ""], ["c", "", "d"]]))
+    assert rows.numpy().tolist() == [b"a-b-", b"c--d"]
+    assert columns.numpy().tolist() == [[b"ac", b"b", b"d"]]
+    assert whole.numpy() == b"abcd"
+    rows, columns, whole = joined(tf.zeros([2, 0], tf.string))
+    assert rows.numpy().tolist() == [b"", b""]
+    assert columns.shape == [1, 0]
+    assert whole.numpy() == b""
+
+
+@pytest.mark.parametrize(
+    ("most", "expected"),
+    [
+        (0, [[b" a  b "], [b"a b c"], [b""]]),
+        (1, [[b"a", b"b "], [b"a", b"b c"], []]),
+        # What is behind the last split is a piece, even where nothing is.
+        (2, [[b"a", b"b", b""], [b"a", b"b", b"c"], []]),
+        (3, [[b"a", b"b"], [b"a", b"b", b"c", b""], []]),
+    ],
+)
+def test_a_limited_number_of_splits_at_white_space(most: int, expected: list[list[bytes]]) -> None:
+    assert tf.strings.split([" a  b ", "a b c", ""], maxsplit=most).to_list() == expected
