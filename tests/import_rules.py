@@ -53,7 +53,7 @@ RANK = {package: rank for rank, row in enumerate(LAYERS) for package in row}
 
 # The public face is `tfx` itself, the single modules beside it such as tfx/math.py, and these
 # packages of names. It may import every layer, and no layer imports it.
-FACES = frozenset({"compat", "config", "experimental", "mixed_precision", "queue"})
+FACES = frozenset({"compat", "config", "experimental", "mixed_precision", "queue", "raw_ops"})
 
 # Packages that may import less than what is below them.
 NARROWED: Mapping[str, frozenset[str]] = {

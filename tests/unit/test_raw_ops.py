@@ -44,6 +44,38 @@ CASES = [
     ("SegmentProd", {"data": X, "segment_ids": [0, 0]}, [X.prod(0)]),
     ("SoftplusGrad", {"gradients": U, "features": X}, U * scipy.special.expit(X)),
     ("UpperBound", {"sorted_inputs": [1.0, 2.0, 3.0], "values": [2.0, 2.5]}, [2, 2]),
+    ("ConcatOffset", {"concat_dim": 1, "shape": [[2, 2], [2, 3], [2, 9]]},
+     [[0, 0], [0, 2], [0, 5]]),
+    ("DataFormatDimMap", {"x": [0, 1, 2, 3, -1]}, [0, 2, 3, 1, 1]),
+    ("DataFormatVecPermute", {"x": [7, 8, 9, 10]}, [7, 10, 8, 9]),
+    ("DataFormatVecPermute", {"x": [[1, 2], [3, 4]], "src_format": "NCHW", "dst_format": "NHWC"},
+     [[1, 2], [3, 4]]),
+    ("EditDistance",
+     {"hypothesis_indices": [[0, 0]], "hypothesis_values": [2], "hypothesis_shape": [1, 1],
+      "truth_indices": [[0, 0], [0, 1]], "truth_values": [2, 3], "truth_shape": [1, 2]}, [0.5]),
+    ("NthElement", {"input": X, "n": 1}, np.sort(X)[:, 1]),
+    ("NthElement", {"input": X, "n": 0, "reverse": True}, X.max(1)),
+    ("ParallelDynamicStitch", {"indices": [[0, 2], [1]], "data": [[1.0, 2.0], [3.0]]}, [1, 3, 2]),
+    ("PopulationCount", {"x": np.array([0, 1, 5, 127, -1], np.int8)}, [0, 1, 2, 7, 8]),
+    ("PopulationCount", {"x": np.array([2**63 + 3], np.uint64)}, [3]),
+    ("ResizeArea", {"images": np.ones([1, 4, 4, 1]), "size": [2, 3]}, np.ones([1, 2, 3, 1])),
+    ("ScatterNdNonAliasingAdd", {"input": [1.0, 2.0], "indices": [[0], [0]], "updates": [3.0, 4.0]},
+     [8, 2]),
+    ("SeluGrad", {"gradients": U, "outputs": X},
+     U * np.where(X < 0, X + 1.7580993408473768, 1.0507009873554805)),
+    ("SetSize", {"set_indices": [[0, 0], [0, 1]], "set_values": [2, 3], "set_shape": [1, 2]}, [2]),
+    ("SparseDenseCwiseAdd", {"sp_indices": [[0, 1], [1, 0]], "sp_values": [1.0, 2.0],
+                             "sp_shape": [2, 2], "dense": [5.0, 6.0]}, [7, 7]),
+    ("SparseDenseCwiseMul", {"sp_indices": [[0, 1], [1, 0]], "sp_values": [1.0, 2.0],
+                             "sp_shape": [2, 2], "dense": [[5.0], [6.0]]}, [5, 12]),
+    ("SparseMatMul", {"a": X, "b": U, "transpose_b": True}, X @ U.T),
+    ("SparseReduceMax", {"input_indices": [[0, 1], [1, 0]], "input_values": [1.0, 2.0],
+                         "input_shape": [2, 2], "reduction_axes": [1]}, [1, 2]),
+    ("SparseReduceSum", {"input_indices": [[0, 1], [1, 0]], "input_values": [1.0, 2.0],
+                         "input_shape": [2, 2], "reduction_axes": [0], "keep_dims": True},
+     [[2, 1]]),
+    ("SparseTensorDenseAdd", {"a_indices": [[0, 1]], "a_values": [1.0], "a_shape": [1, 2],
+                              "b": [[1.0, 2.0]]}, [[1, 3]]),
     ("Abs", {"x": X}, np.abs(X)),
     ("AddN", {"inputs": [X, U]}, X + U),
     ("AddV2", {"x": X, "y": U}, X + U),
@@ -288,11 +320,57 @@ def test_gradients_of_windows() -> None:
     np.testing.assert_array_equal(found.numpy().reshape(4, 2), expected)
 
 
+def _lists(found):
+    return [x.numpy().tolist() for x in found]
+
+
+def test_components_of_sparse_tensors() -> None:
+    a = {"a_indices": [[0, 1], [2, 0]], "a_values": [1.5, 2.5], "a_shape": [3, 4]}
+    b = {"b_indices": [[0, 1], [1, 0]], "b_values": [-1.5, 9.0], "b_shape": [3, 4]}
+    assert _lists(R.SparseAdd(**a, **b, thresh=0.1)) == [[[1, 0], [2, 0]], [9, 2.5], [3, 4]]
+    largest = R.SparseSparseMaximum(**a, **b)
+    assert _lists(largest) == [[[0, 1], [1, 0], [2, 0]], [1.5, 9, 2.5]]
+    x = {"indices": [[0, 1], [2, 0]], "values": [1.5, 2.5], "shape": [3, 4]}
+    part = R.SparseSlice(**x, start=[0, 0], size=[1, 4])
+    assert _lists(part) == [[[0, 1]], [1.5], [1, 4]]
+    halves = R.SparseSplit(split_dim=1, **x, num_split=2)
+    assert _lists(halves.output_values) == [[1.5, 2.5], []]
+    joined = R.SparseConcat(
+        indices=[[[0, 1]], [[1, 0]]], values=[[1.0], [2.0]], shapes=[[2, 2]] * 2, concat_dim=1
+    )
+    assert _lists(joined) == [[[0, 1], [1, 2]], [1, 2], [2, 4]]
+    moved = R.SparseReshape(input_indices=[[0, 1], [1, 0]], input_shape=[2, 2], new_shape=[4, -1])
+    assert _lists(moved) == [[[1, 0], [2, 0]], [4, 1]]
+
+
+@pytest.mark.parametrize(
+    ("operation", "expected"),
+    [("a-b", [1]), ("b-a", [3]), ("intersection", [2]), ("union", [1, 2, 3])],
+)
+def test_sets(operation: str, expected: list[int]) -> None:
+    dense = R.DenseToDenseSetOperation(set1=[[1, 2]], set2=[[2, 3]], set_operation=operation)
+    second = {"set2_indices": [[0, 0], [0, 1]], "set2_values": [2, 3], "set2_shape": [1, 2]}
+    mixed = R.DenseToSparseSetOperation(set1=[[1, 2]], **second, set_operation=operation)
+    assert dense.output_values.numpy().tolist() == expected
+    assert mixed.output_values.numpy().tolist() == expected
+    with pytest.raises(ValueError, match="set_operation must be one of"):
+        R.DenseToDenseSetOperation(set1=[[1]], set2=[[2]], set_operation="xor")
+
+
 def test_variables_by_their_handles() -> None:
     v = tf.Variable([1.0, 2.0])
     R.AssignVariableOp(resource=v.handle, value=tf.constant([3.0, 4.0]))
     R.AssignSubVariableOp(resource=v.handle, value=tf.constant([1.0, 1.0]))
     assert R.ReadVariableOp(resource=v.handle, dtype=tf.float32).numpy().tolist() == [2.0, 3.0]
+
+
+def test_parts_of_variables_by_their_handles() -> None:
+    v = tf.Variable([1.0, 2.0, 3.0])
+    R.ResourceScatterAdd(resource=v, indices=[0, 0], updates=[1.0, 2.0])
+    R.ResourceScatterNdUpdate(ref=v, indices=[[2]], updates=[9.0])
+    assert v.numpy().tolist() == [4, 2, 9]
+    assert R.ResourceGather(resource=v, indices=[1], dtype=tf.float32).numpy().tolist() == [2]
+    assert R.VariableShape(input=v).numpy().tolist() == [3]
 
 
 def test_rows_of_the_table_name_public_functions() -> None:

@@ -24,6 +24,8 @@ AsString(input, precision=-1, scientific=False, shortest=False, width=-1, fill='
 Assert(condition, data, summarize=3) debugging.Assert(condition, data, summarize)
 AvgPool3D(input, ksize, strides, padding, data_format='NDHWC') nn.avg_pool3d(input, ksize,
     strides, padding, data_format)
+BandedTriangularSolve(matrix, rhs, lower=True, adjoint=False) linalg.banded_triangular_solve(matrix,
+    rhs, lower, adjoint)
 BatchMatMul(x, y, adj_x=False, adj_y=False, grad_x=False, grad_y=False) matmul(x, y,
     adjoint_a=adj_x, adjoint_b=adj_y)
 BatchMatMulV3(x, y, Tout, adj_x=False, adj_y=False, grad_x=False, grad_y=False) matmul(x, y,
@@ -41,8 +43,15 @@ BesselK1e(x) math.special.bessel_k1e(x)
 BesselY0(x) math.special.bessel_y0(x)
 BesselY1(x) math.special.bessel_y1(x)
 BiasAddV1(value, bias) nn.bias_add(value, bias)
+CheckNumericsV2(tensor, message) debugging.check_numerics(tensor, message)
+CombinedNonMaxSuppression(boxes, scores, max_output_size_per_class, max_total_size, iou_threshold,
+    score_threshold, pad_per_class=False, clip_boxes=True)
+    image.combined_non_max_suppression(boxes, scores, max_output_size_per_class, max_total_size,
+    iou_threshold, score_threshold, pad_per_class, clip_boxes)
 Complex(real, imag, Tout=complex64) dtypes.complex(real, imag)
 ComplexAbs(x, Tout=float32) abs(x)
+ComputeAccidentalHits(true_classes, sampled_candidates, num_true, seed=0, seed2=0)
+    nn.compute_accidental_hits(true_classes, sampled_candidates, num_true)
 Concat(concat_dim, values) concat(values, @concat_dim)
 Conj(input) math.conj(input)
 ConjugateTranspose(x, perm) transpose(x, perm, True)
@@ -62,6 +71,7 @@ DecodeCompressed(bytes, compression_type='') io.decode_compressed(bytes, compres
 DecodeGif(contents) io.decode_gif(contents)
 DecodeImage(contents, channels=0, dtype=uint8, expand_animations=True) io.decode_image(contents,
     channels, dtype, expand_animations=expand_animations)
+DecodeJSONExample(json_examples) io.decode_json_example(json_examples)
 DecodeJpeg(contents, channels=0, ratio=1, fancy_upscaling=True, try_recover_truncated=False,
     acceptable_fraction=1, dct_method='') io.decode_jpeg(contents, channels, ratio,
     fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method)
@@ -71,8 +81,10 @@ DecodePng(contents, channels=0, dtype=uint8) io.decode_png(contents, channels, d
 DecodeRaw(bytes, out_type, little_endian=True) io.decode_raw(bytes, out_type, little_endian)
 DecodeWav(contents, desired_channels=-1, desired_samples=-1) audio.decode_wav(contents,
     desired_channels, desired_samples)
+DeepCopy(x) identity(x)
 Dilation2D(input, filter, strides, rates, padding) nn.dilation2d(input, filter, strides, padding,
     'NHWC', rates)
+DrawBoundingBoxes(images, boxes) image.draw_bounding_boxes(images, boxes, None)
 DrawBoundingBoxesV2(images, boxes, colors) image.draw_bounding_boxes(images, boxes, colors)
 DynamicPartition(data, partitions, num_partitions) dynamic_partition(data, partitions,
     num_partitions)
@@ -115,6 +127,12 @@ FakeQuantWithMinMaxVarsPerChannelGradient(gradients, inputs, min, max, num_bits=
     narrow_range=False) quantization.fake_quant_with_min_max_vars_per_channel_gradient(gradients,
     inputs, min, max, num_bits, narrow_range)
 Fingerprint(data, method) fingerprint(data, method)
+FractionalAvgPool(value, pooling_ratio, pseudo_random=False, overlapping=False,
+    deterministic=False, seed=0, seed2=0) nn.fractional_avg_pool(value, pooling_ratio,
+    pseudo_random, overlapping, seed)
+FractionalMaxPool(value, pooling_ratio, pseudo_random=False, overlapping=False,
+    deterministic=False, seed=0, seed2=0) nn.fractional_max_pool(value, pooling_ratio,
+    pseudo_random, overlapping, seed)
 FresnelCos(x) math.special.fresnel_cos(x)
 FresnelSin(x) math.special.fresnel_sin(x)
 Gather(params, indices, validate_indices=True) gather(params, indices)
@@ -151,6 +169,7 @@ MatrixDiagV3(diagonal, k, num_rows, num_cols, padding_value, align='RIGHT_LEFT')
     linalg.diag(diagonal, k=k, num_rows=num_rows, num_cols=num_cols, padding_value=padding_value,
     align=align)
 MatrixExponential(input) linalg.expm(input)
+MatrixLogarithm(input) linalg.logm(input)
 MatrixSetDiag(input, diagonal) linalg.set_diag(input, diagonal)
 MatrixSetDiagV2(input, diagonal, k) linalg.set_diag(input, diagonal, k=k, align='LEFT_LEFT')
 MatrixSetDiagV3(input, diagonal, k, align='RIGHT_LEFT') linalg.set_diag(input, diagonal, k=k,
@@ -173,9 +192,21 @@ NonMaxSuppressionV2(boxes, scores, max_output_size, iou_threshold)
     image.non_max_suppression(boxes, scores, max_output_size, iou_threshold)
 NonMaxSuppressionV3(boxes, scores, max_output_size, iou_threshold, score_threshold)
     image.non_max_suppression(boxes, scores, max_output_size, iou_threshold, score_threshold)
+NonMaxSuppressionV4(boxes, scores, max_output_size, iou_threshold, score_threshold,
+    pad_to_max_output_size=False) image.non_max_suppression_padded(boxes, scores, max_output_size,
+    iou_threshold, score_threshold, pad_to_max_output_size)
 ParallelConcat(values, shape) concat(values, 0)
+ParallelDynamicStitch(indices, data) dynamic_stitch(indices, data)
 ParseTensor(serialized, out_type) io.parse_tensor(serialized, out_type)
 Qr(input, full_matrices=False) linalg.qr(input, full_matrices)
+QuantizeAndDequantizeV2(input, input_min, input_max, signed_input=True, num_bits=8,
+    range_given=False, round_mode='HALF_TO_EVEN', narrow_range=False, axis=-1)
+    quantization.quantize_and_dequantize_v2(input, input_min, input_max, signed_input, num_bits,
+    range_given, round_mode, narrow_range=narrow_range, axis=axis)
+QuantizeAndDequantizeV4(input, input_min, input_max, signed_input=True, num_bits=8,
+    range_given=False, round_mode='HALF_TO_EVEN', narrow_range=False, axis=-1)
+    quantization.quantize_and_dequantize_v2(input, input_min, input_max, signed_input, num_bits,
+    range_given, round_mode, narrow_range=narrow_range, axis=axis)
 RFFT(input, fft_length, Tcomplex=complex64) signal.rfft(input, fft_length)
 RFFT2D(input, fft_length, Tcomplex=complex64) signal.rfft2d(input, fft_length)
 RFFT3D(input, fft_length, Tcomplex=complex64) signal.rfft3d(input, fft_length)
@@ -188,6 +219,8 @@ ReduceJoin(inputs, reduction_indices, keep_dims=False, separator='') strings.red
 RegexFullMatch(input, pattern) strings.regex_full_match(input, pattern)
 RegexReplace(input, pattern, rewrite, replace_global=True) strings.regex_replace(input, pattern,
     rewrite, replace_global)
+ResizeArea(images, size, align_corners=False) compat.v1.image.resize_area(images, size,
+    align_corners)
 ResizeBicubic(images, size, align_corners=False, half_pixel_centers=False)
     compat.v1.image.resize_bicubic(images, size, align_corners,
     half_pixel_centers=half_pixel_centers)
@@ -197,9 +230,14 @@ ResizeBilinear(images, size, align_corners=False, half_pixel_centers=False)
 ResizeNearestNeighbor(images, size, align_corners=False, half_pixel_centers=False)
     compat.v1.image.resize_nearest_neighbor(images, size, align_corners,
     half_pixel_centers=half_pixel_centers)
+ResourceGather(resource, indices, dtype, batch_dims=0, validate_indices=True) gather(resource,
+    indices, batch_dims=batch_dims)
+ResourceGatherNd(resource, indices, dtype) gather_nd(resource, indices)
 ReverseSequence(input, seq_lengths, seq_dim, batch_dim=0) reverse_sequence(input, seq_lengths,
     seq_dim, batch_dim)
 Roll(input, shift, axis) roll(input, @shift, @axis)
+ScatterNdNonAliasingAdd(input, indices, updates, bad_indices_policy='')
+    tensor_scatter_nd_add(input, indices, updates, bad_indices_policy)
 SegmentMaxV2(data, segment_ids, num_segments) math.unsorted_segment_max(data, segment_ids,
     num_segments)
 SegmentMin(data, segment_ids) math.segment_min(data, segment_ids)
@@ -212,8 +250,11 @@ SegmentSumV2(data, segment_ids, num_segments) math.unsorted_segment_sum(data, se
     num_segments)
 Select(condition, x, y) compat.v1.where(condition, x, y)
 SerializeTensor(tensor) io.serialize_tensor(tensor)
+Snapshot(input) identity(input)
 SobolSample(dim, num_results, skip, dtype=float32) math.sobol_sample(dim, num_results, skip,
     dtype)
+SparseMatMul(a, b, transpose_a=False, transpose_b=False, a_is_sparse=False, b_is_sparse=False)
+    matmul(a, b, transpose_a, transpose_b)
 SparseSegmentMean(data, indices, segment_ids, sparse_gradient=False) sparse.segment_mean(data,
     indices, segment_ids)
 SparseSegmentMeanWithNumSegments(data, indices, segment_ids, num_segments, sparse_gradient=False)
@@ -232,9 +273,13 @@ SparseToDense(sparse_indices, output_shape, sparse_values, default_value, valida
 Spence(x) math.special.spence(x)
 StatelessMultinomial(logits, num_samples, seed, output_dtype=int64)
     random.stateless_categorical(logits, num_samples, seed, output_dtype)
+StatelessParameterizedTruncatedNormal(shape, seed, means, stddevs, minvals, maxvals)
+    random.stateless_parameterized_truncated_normal(shape, seed, means, stddevs, minvals, maxvals)
 StatelessRandomBinomial(shape, seed, counts, probs, dtype=int64) random.stateless_binomial(shape,
     seed, counts, probs, dtype)
 StatelessRandomPoisson(shape, seed, lam, dtype) random.stateless_poisson(shape, seed, lam, dtype)
+StatelessRandomUniformFullInt(shape, seed, dtype=uint64) random.stateless_uniform(shape, seed,
+    None, None, dtype)
 StatelessTruncatedNormal(shape, seed, dtype=float32) random.stateless_truncated_normal(shape,
     seed, dtype=dtype)
 StaticRegexFullMatch(input, pattern) strings.regex_full_match(input, pattern)
@@ -278,6 +323,7 @@ UnsortedSegmentProd(data, segment_ids, num_segments) math.unsorted_segment_prod(
     num_segments)
 UpperBound(sorted_inputs, values, out_type=int32) searchsorted(sorted_inputs, values, 'right',
     out_type)
+VariableShape(input, out_type=int32) shape(input, out_type)
 WriteFile(filename, contents) io.write_file(filename, contents)
 """
 _PARTS = re.compile(r"(\w+)\((.*?)\) ([\w.]+)\((.*)\)")

@@ -23,6 +23,8 @@ from tfx.ops.common.raw_forms import forms as _forms
 from tfx.ops.math import incomplete_gamma as _gamma
 from tfx.ops.nn import fused_normalization as _fused
 from tfx.ops.random import index_shuffle as _index_shuffle
+from tfx.raw_ops import composed as _composed
+from tfx.sparse_ops import raw_forms as _sparse
 
 _int32, _int64, _float32 = _tf.int32, _tf.int64, _tf.float32
 _NO_DILATION = (1, 1, 1, 1)
@@ -51,12 +53,6 @@ def _divide(x: _Any, y: _Any) -> _Any:
     """A quotient; of integers that without its fraction."""
     integer = _tf.convert_to_tensor(x).dtype.is_integer
     return _tf.truncatediv(x, y) if integer else _tf.realdiv(x, y)
-
-
-def _axis(axis: _Any) -> _Any:
-    """An axis that is given as a tensor, which is a Python number in public functions."""
-    known = _tf.get_static_value(_tf.convert_to_tensor(axis))
-    return axis if known is None else known.tolist()
 
 
 def _elementwise(names: str, function: _Callable[[_Callable[..., _Any]], _Any]) -> dict[str, _Any]:
@@ -89,25 +85,12 @@ def _resource(change: str) -> _Callable[..., _Any]:
     return form
 
 
-def _slope(function: _Callable[[_Any], _Any], x: _Any, dy: _Any) -> _Any:
-    """The gradient of a function by its argument."""
-    at = _tf.convert_to_tensor(x)
-    with _tf.GradientTape() as tape:
-        tape.watch(at)
-        y = function(at)
-    return tape.gradient(y, at, _tf.convert_to_tensor(dy))
-
-
 def _bucketized(x: _Any, boundaries: _Any) -> _Any:
     """How many boundaries each number is not below."""
     values = _tf.convert_to_tensor(x)
     bounds = _tf.constant(list(boundaries), _tf.float64)
     above = _tf.cast(_tf.expand_dims(values, -1), _tf.float64) >= bounds
     return _tf.reduce_sum(_tf.cast(above, _int32), -1)
-
-
-def _entries(x: _Any) -> tuple[_Any, _Any, _Any]:
-    return x.indices, x.values, x.dense_shape
 
 
 def _whole_numbers(draw: _Callable[..., _Any], shape: _Any, low: _Any, high: _Any) -> _Any:
@@ -117,7 +100,9 @@ def _whole_numbers(draw: _Callable[..., _Any], shape: _Any, low: _Any, high: _An
 
 
 _FORMS: dict[str, _Callable[..., _Any]] = {
-    **dict(_forms(_public, _axis, _tf)),
+    **dict(_forms(_public, _composed.numbers, _tf)),
+    **_composed.FORMS,
+    **_sparse.FORMS,
     **_elementwise(
         """
         Abs=abs Acos=acos Acosh=acosh Asin=asin Asinh=asinh Atan=atan Atanh=atanh Ceil=math.ceil
@@ -165,19 +150,19 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         Prod=reduce_prod Sum=reduce_sum
         """,
         lambda f: lambda *, input, axis, keep_dims=False, name=None: f(
-            input, axis=_axis(axis), keepdims=keep_dims
+            input, axis=_composed.numbers(axis), keepdims=keep_dims
         ),
     ),
     **_elementwise(
         "ArgMax=argmax ArgMin=argmin",
         lambda f: lambda *, input, dimension, output_type=_int64, name=None: f(
-            input, axis=_axis(dimension), output_type=output_type
+            input, axis=_composed.numbers(dimension), output_type=output_type
         ),
     ),
     **_elementwise(
         "Cumprod=math.cumprod Cumsum=cumsum",
         lambda f: lambda *, x, axis, exclusive=False, reverse=False, name=None: f(
-            x, axis=_axis(axis), exclusive=exclusive, reverse=reverse
+            x, axis=_composed.numbers(axis), exclusive=exclusive, reverse=reverse
         ),
     ),
     **_elementwise(
@@ -208,7 +193,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _resource("assign")(resource=resource, value=value)
     ),
     "AvgPoolGrad": lambda *, orig_input_shape, grad, ksize, strides, padding, data_format="NHWC",
-    name=None: _slope(
+    name=None: _composed.slope(
         lambda x: _tf.nn.avg_pool2d(x, ksize, strides, padding, data_format),
         _tf.zeros(orig_input_shape, _tf.convert_to_tensor(grad).dtype), grad,
     ),
@@ -271,7 +256,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _tf.where(_tf.greater(features, 0), gradients, gradients * alpha)
     ),
     "MaxPoolGrad": lambda *, orig_input, orig_output, grad, ksize, strides, padding,
-    explicit_paddings=(), data_format="NHWC", name=None: _slope(
+    explicit_paddings=(), data_format="NHWC", name=None: _composed.slope(
         lambda x: _tf.nn.max_pool2d(
             x, ksize, strides, _padding(padding, explicit_paddings), data_format
         ),
@@ -305,7 +290,9 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _tf.space_to_batch(input, [block_size, block_size], paddings)
     ),
     "SparseReorder": lambda *, input_indices, input_values, input_shape, name=None: (
-        _entries(_tf.sparse.reorder(_tf.SparseTensor(input_indices, input_values, input_shape)))[:2]
+        _composed.entries(
+            _tf.sparse.reorder(_tf.SparseTensor(input_indices, input_values, input_shape))
+        )[:2]
     ),
     "SparseTensorDenseMatMul": lambda *, a_indices, a_values, a_shape, b, adjoint_a=False,
     adjoint_b=False, name=None: _tf.sparse.sparse_dense_matmul(
@@ -358,7 +345,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     "ClipByValue": lambda *, t, clip_value_min, clip_value_max, name=None: (
         _tf.clip_by_value(t, clip_value_min, clip_value_max)
     ),
-    "ConcatV2": lambda *, values, axis, name=None: _tf.concat(values, _axis(axis)),
+    "ConcatV2": lambda *, values, axis, name=None: _tf.concat(values, _composed.numbers(axis)),
     "Conv2D": lambda *, input, filter, strides, padding, use_cudnn_on_gpu=True,
     explicit_paddings=(), data_format="NHWC", dilations=_NO_DILATION, name=None: (
         _tf.nn.conv2d(
@@ -389,7 +376,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     "DiagPart": lambda *, input, name=None: _tf.linalg.tensor_diag_part(input),
     "Einsum": lambda *, inputs, equation, name=None: _tf.einsum(equation, *inputs),
     "EnsureShape": lambda *, input, shape, name=None: _tf.ensure_shape(input, shape),
-    "ExpandDims": lambda *, input, axis, name=None: _tf.expand_dims(input, _axis(axis)),
+    "ExpandDims": lambda *, input, axis, name=None: _tf.expand_dims(input, _composed.numbers(axis)),
     "Fill": lambda *, dims, value, name=None: _tf.fill(dims, value),
     "FusedBatchNorm": lambda *, x, scale, offset, mean, variance, epsilon=0.0001,
     exponential_avg_factor=1, data_format="NHWC", is_training=True, name=None: (
@@ -413,10 +400,10 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         ), _tf.zeros([0], _float32))
     ),
     "GatherNd": lambda *, params, indices, bad_indices_policy="", name=None: (
-        _tf.gather_nd(params, indices)
+        _tf.gather_nd(params, indices, bad_indices_policy=bad_indices_policy)
     ),
     "GatherV2": lambda *, params, indices, axis, batch_dims=0, name=None: (
-        _tf.gather(params, indices, axis=_axis(axis), batch_dims=batch_dims)
+        _tf.gather(params, indices, axis=_composed.numbers(axis), batch_dims=batch_dims)
     ),
     "Identity": lambda *, input, name=None: _tf.identity(input),
     "IdentityN": lambda *, input, name=None: _tf.identity_n(input),
@@ -436,10 +423,12 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     ),
     "MatrixDeterminant": lambda *, input, name=None: _tf.linalg.det(input),
     "MatrixDiagPartV2": lambda *, input, k, padding_value, name=None: _tf.linalg.diag_part(
-        input, k=_axis(k), padding_value=padding_value, align="LEFT_LEFT"
+        input, k=_composed.numbers(k), padding_value=padding_value, align="LEFT_LEFT"
     ),
     "MatrixDiagPartV3": lambda *, input, k, padding_value, align="RIGHT_LEFT", name=None: (
-        _tf.linalg.diag_part(input, k=_axis(k), padding_value=padding_value, align=align)
+        _tf.linalg.diag_part(
+            input, k=_composed.numbers(k), padding_value=padding_value, align=align
+        )
     ),
     "MatrixInverse": lambda *, input, adjoint=False, name=None: _tf.linalg.inv(input, adjoint),
     "MatrixSolve": lambda *, matrix, rhs, adjoint=False, name=None: (
@@ -482,7 +471,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
         _tf.where(_tf.greater(features, 0), gradients, _tf.zeros_like(gradients))
     ),
     "Reshape": lambda *, tensor, shape, name=None: _tf.reshape(tensor, shape),
-    "ReverseV2": lambda *, tensor, axis, name=None: _tf.reverse(tensor, _axis(axis)),
+    "ReverseV2": lambda *, tensor, axis, name=None: _tf.reverse(tensor, _composed.numbers(axis)),
     "ScatterNd": lambda *, indices, updates, shape, bad_indices_policy="", name=None: (
         _tf.scatter_nd(indices, updates, shape, bad_indices_policy)
     ),
@@ -509,7 +498,7 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     ),
     "Split": lambda *, axis, value, num_split, name=None: _split(axis, value, num_split),
     "SplitV": lambda *, value, size_splits, axis, num_split, name=None: (
-        _split(axis, value, _axis(size_splits))
+        _split(axis, value, _composed.numbers(size_splits))
     ),
     "Squeeze": lambda *, input, axis=(), name=None: _tf.squeeze(input, list(axis) or None),
     "StatelessRandomNormal": lambda *, shape, seed, dtype=_float32, name=None: (
@@ -540,11 +529,11 @@ _FORMS: dict[str, _Callable[..., _Any]] = {
     ),
     "Unique": lambda *, x, out_idx=_int32, name=None: _tf.unique(x, out_idx),
     "UniqueV2": lambda *, x, axis, out_idx=_int32, name=None: (
-        _unique.unique_along(x, _axis(axis), out_idx)
+        _unique.unique_along(x, _composed.numbers(axis), out_idx)
     ),
     "UniqueWithCounts": lambda *, x, out_idx=_int32, name=None: _tf.unique_with_counts(x, out_idx),
     "UniqueWithCountsV2": lambda *, x, axis, out_idx=_int32, name=None: (
-        _unique.unique_with_counts_along(x, _axis(axis), out_idx)
+        _unique.unique_with_counts_along(x, _composed.numbers(axis), out_idx)
     ),
     "Unpack": lambda *, value, num, axis=0, name=None: _tf.unstack(value, num, axis),
     "Where": lambda *, condition, name=None: _tf.where(condition),
