@@ -177,6 +177,8 @@ def stack(values: Any, axis: Any = 0, name: str = "stack") -> Tensor:
     if type(axis) is not int:
         axis = required_int(axis, "axis of stack")
     if is_tensor_like(values):
+        if axis == 0:
+            return tensor(values)  # stacking what a tensor consists of
         values = unstack(values)
     elif not isinstance(values, list | tuple):
         values = list(values)

@@ -17,6 +17,7 @@ from tfx.framework.guards import refused_unless
 from tfx.framework.indices import from_the_front, integer_indices
 from tfx.framework.rules import OpRecord, gradient, linear
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops.array.creation import zeros_like
 from tfx.ops.array.index_positions import coordinates_of_batch, explain_coordinates, scatter_along
 from tfx.ops.common.arguments import (
     INT64_MAX,
@@ -222,7 +223,8 @@ def gather_nd(
             ``params``) or a slice, counted from 0.
         batch_dims: How many leading axes ``params`` and ``indices`` share, index by index.
         name: Accepted for compatibility.
-        bad_indices_policy: ``""`` or ``"ERROR"``: an index out of range is an error.
+        bad_indices_policy: With ``"IGNORE"`` there are zeros where coordinates are out of range;
+            for ``""``, ``"DEFAULT"`` and ``"ERROR"`` that is an error.
 
     Returns:
         ``indices.shape[:-1] + params.shape[batch_dims + depth:]``.
@@ -235,11 +237,14 @@ def gather_nd(
         >>> tf.gather_nd([[1, 2], [3, 4]], [[0, 1], [1, 0]]).numpy()
         array([2, 3], dtype=int32)
     """
-    if bad_indices_policy not in ("", "DEFAULT", "ERROR"):
+    if bad_indices_policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
         raise InvalidArgumentError(
-            f"bad_indices_policy must be '', 'DEFAULT' or 'ERROR'; got {bad_indices_policy!r}."
+            "bad_indices_policy must be '', 'DEFAULT', 'ERROR' or 'IGNORE'; got "
+            f"{bad_indices_policy!r}."
         )
     x, where = tensor(params), integer_indices(indices, "GatherNd")
+    if bad_indices_policy == "IGNORE":
+        return _zeros_where_outside(x, as_int64(where), _static(batch_dims))
     shape = raw_shape(where)
     batch = _static(batch_dims)
     if shape == ():
@@ -265,6 +270,23 @@ def gather_nd(
     except InvalidArgumentError:
         explain_coordinates(x, where, "param shape", "GatherNd", batch)
         raise
+
+
+def _zeros_where_outside(x: Tensor, where: Tensor, batch: int) -> Tensor:
+    """What ``gather_nd`` finds, and zeros for coordinates that name nothing."""
+    if batch < 0:
+        batch += known_rank(where, "gather_nd")
+    depth = shape_vector(where, -1)
+    start = int64_constant([batch])
+    sizes = ox.Slice(shape_vector(x), start, ox.Add(start, depth))
+    fine = ox.And(ox.GreaterOrEqual(where, int64_constant(0)), ox.Less(where, sizes))
+    least = ox.ReduceMin(cast_to(fine, dtypes.int32), int64_constant([-1]), keepdims=0)
+    kept = cast_to(least, dtypes.bool)
+    found = gather_nd(x, ox.Where(fine, where, int64_constant(0)), batch)
+    shape = shape_vector(where, 0, -1)
+    behind = ox.Sub(ox.Shape(shape_vector(x)), ox.Add(start, depth))
+    kept = reshape_to(kept, concat_shape(shape, ox.Expand(int64_constant(1), behind)))
+    return ox.Where(kept, found, zeros_like(found))
 
 
 def _static(number: Any) -> int:

@@ -23,12 +23,17 @@ from tfx.ops.common.arguments import (
     tensor,
 )
 from tfx.ops.common.batching import along_axis, batching
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.shapes import (
     as_int64_shape,
     as_vector,
+    concat_shape,
     dimension,
     movable,
+    rank_of,
     raw_shape,
+    reshape_to,
+    shape_vector,
     zeros_shaped,
 )
 from tfx.ops.common.traced_once import eagerly_at_once
@@ -334,6 +339,14 @@ def searchsorted(
     kind = dtype_or(out_type, dtypes.int32)
     sequence, wanted = tensor(sorted_sequence), tensor(values)
     _check_search(sequence, wanted)
+    if rank_of(sequence) is None or rank_of(sequence) != rank_of(wanted):
+        # What leads the last axis counts as rows, however many axes it has.
+        shape = shape_vector(wanted)
+        first, second = (
+            of_rank(reshape_to(x, concat_shape(int64_constant([-1]), shape_vector(x, -1))), 2)
+            for x in (sequence, wanted)
+        )
+        return reshape_to(searchsorted(first, second, side, kind), shape)
     # One stable sort of both, so that ties fall to the right side; then, how many elements of the
     # sequence come before each value is a running sum, read off at the value's own place.
     first, second = (wanted, sequence) if side == "left" else (sequence, wanted)
@@ -364,6 +377,8 @@ def _check_search(sequence: Tensor, values: Tensor) -> None:
             f"{values.shape}.",
             op="LowerBound",
         )
+    if a is None or b is None or len(a) != len(b):
+        return
     if not sequence.shape[:-1].is_compatible_with(values.shape[:-1]):
         raise InvalidArgumentError(
             f"Leading dim_size of both tensors must match; got shapes {sequence.shape} and "

@@ -19,6 +19,7 @@ from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor
 from tfx.graph.tags import Mark
 from tfx.ops.common.arguments import cast_to, tensor
 from tfx.ops.common.batching import BatchedOp, Results, batching
+from tfx.ops.common.complex_parts import halves, whole
 
 
 def cast(x: Any, dtype: DTypeLike, name: str | None = None) -> Tensor:
@@ -90,6 +91,15 @@ def saturate_cast(value: Any, dtype: DTypeLike, name: str | None = None) -> Tens
     """
     wanted = dtypes.as_dtype(dtype)
     x = tensor(value)
+    if x.dtype.is_complex and not wanted.is_complex:
+        x = cast(x, x.dtype.real_dtype)
+    if wanted.is_complex:
+        part = wanted.real_dtype
+        if not x.dtype.is_complex:
+            return cast(saturate_cast(x, part), wanted)
+        if x.dtype is wanted:
+            return identity(x)
+        return whole(*(saturate_cast(half, part) for half in halves(x)))
     if x.dtype.is_numeric_compatible and wanted.is_numeric_compatible:
         low, high = _limits(wanted)
         lowest, highest = _limits(x.dtype)

@@ -47,7 +47,11 @@ def static_kernel(w: Tensor, op: str) -> tuple[int, ...]:
 
 def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
     """ONNX Conv: ``x`` ``[n, c, *sizes]``, ``w`` ``[o, c / group, *kernel]``."""
-    attrs = window.attributes(sizes_of(x, len(window.kernel)))
+    sizes = sizes_of(x, len(window.kernel))
+    counts = window.outputs(sizes, "Conv")
+    if 0 in counts and 0 not in sizes:
+        return _without_positions(x, w, window, group, counts)
+    attrs = window.attributes(sizes)
     if attrs is None or min(attrs.get("pads", (0,))) < 0:
         x = pad_spatial(ox, x, *_amounts(x, window))
         window = Window(window.kernel, window.strides, window.dilations, "VALID")
@@ -56,6 +60,21 @@ def convolve(x: Tensor, w: Tensor, window: Window, group: int) -> Tensor:
     if group != 1:
         attrs["group"] = group
     return ox.Conv(x, w, **attrs)
+
+
+def _without_positions(
+    x: Tensor, w: Tensor, window: Window, group: int, counts: Sequence[int | None]
+) -> Tensor:
+    """Nothing, of a window that just does not fit: ONNX's operator refuses it.
+
+    What is left of the result of a larger input depends on ``x`` and ``w``, as gradients need it.
+    """
+    none = [i for i, count in enumerate(counts) if count == 0]
+    more = [e if i in none else 0 for i, e in enumerate(window.extents)]
+    wide = pad_spatial(ox, x, int64_constant([0] * len(more)), int64_constant(more))
+    y = convolve(wide, w, window, group)
+    start = int64_constant([0] * len(none))
+    return ox.Slice(y, start, start, int64_constant([i + 2 for i in none]))
 
 
 def _amounts(x: Tensor, window: Window) -> tuple[Tensor, Tensor]:

@@ -15,6 +15,7 @@ from tfx.ops.array.concat import concat
 from tfx.ops.array.creation import ones_like, zeros_like
 from tfx.ops.array.reshape import expand_dims, reshape
 from tfx.ops.common.arguments import cast_to, scalar_like, tensor
+from tfx.ops.common.shapes import dimension
 from tfx.ops.linalg.matmul import matmul
 from tfx.ops.math.cast import stop_gradient
 from tfx.ops.math.elementwise import log
@@ -144,8 +145,8 @@ def _sampled_logits(
 
     right_rows, drawn_rows = rows(weights)
     right_bias, drawn_bias = rows(biases)
-    dim = x.shape[-1] if x.shape[-1] is not None else -1
-    grouped = reshape(right_rows, [-1, num_true, dim])
+    dim = dimension(x, -1)
+    grouped = ox.Reshape(right_rows, ox.Concat(int64_constant([-1, num_true]), dim, axis=0))
     own = reduce_sum(expand_dims(x, 1) * grouped, 2) + reshape(right_bias, [-1, num_true])
     others = matmul(x, drawn_rows, transpose_b=True) + drawn_bias
     if remove_hits:

@@ -241,3 +241,12 @@ def test_stack_converts_each_part_that_a_program_has_registered() -> None:
     assert tf.stack([Parameter(2.0), Parameter(3.0)]).numpy().tolist() == [[2.0, 1.0], [3.0, 1.0]]
     with pytest.raises(tf.errors.InvalidArgumentError):
         tf.stack([[1], [2, 3]])
+
+
+def test_stacking_a_tensor_is_the_tensor() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def stacked(x: tf.Tensor) -> tf.Tensor:
+        return tf.stack(x)
+
+    assert stacked([[1.0, 2.0]]).numpy().tolist() == [[1, 2]]
+    assert stacked(tf.zeros([0, 2])).shape == [0, 2]

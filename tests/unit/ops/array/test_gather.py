@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
+import tfx.ops.common.operator_overloads
 from tests.unit.ops.agreement import check
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
@@ -203,7 +204,7 @@ def test_bad_coordinates(indices, message):
 
 def test_bad_indices_policy():
     with pytest.raises(ValueError, match="bad_indices_policy"):
-        gather_nd([1], [[0]], bad_indices_policy="IGNORE")
+        gather_nd([1], [[0]], bad_indices_policy="LENIENT")
 
 
 # Operators of imported graphs
@@ -218,3 +219,21 @@ def test_gather_elements_gradient(axis, rng):
 def test_out_of_range_in_a_graph():
     with pytest.raises(InvalidArgumentError, match="out of data bounds"):
         run_traced(gather, X, np.array([3]))
+
+
+def test_coordinates_outside_are_zeros_where_they_are_ignored() -> None:
+    x = tf.constant([[1.0, 2.0], [3.0, 4.0]])
+    at = [[0, 1], [2, 0], [1, -1]]
+    found = tf.gather_nd(x, at, bad_indices_policy="IGNORE")
+    assert found.numpy().tolist() == [2, 0, 0]
+    assert tf.raw_ops.GatherNd(
+        params=x, indices=[[1], [2]], bad_indices_policy="IGNORE"
+    ).numpy().tolist() == [[3, 4], [0, 0]]
+    batch = tf.gather_nd(x, [[1], [5]], batch_dims=1, bad_indices_policy="IGNORE")
+    assert batch.numpy().tolist() == [2, 0]
+    words = tf.gather_nd(["a", "b"], [[1], [2]], bad_indices_policy="IGNORE")
+    assert words.numpy().tolist() == [b"b", b""]
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.gather_nd(x, at, bad_indices_policy="IGNORE")
+    assert tape.gradient(y, x).numpy().tolist() == [[0, 1], [0, 0]]

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
+import tfx.ops.common.operator_overloads
 from tests.unit.ops.agreement import check
 from tests.unit.ops.number_types import NUMBERS
 from tests.unit.ops.tracing import run_traced
@@ -226,3 +227,16 @@ def test_approximate_extremes_of_what_does_not_fit():
     for x, k in (([1, 2], 1), (1.0, 1), ([1.0], 2)):
         with pytest.raises(InvalidArgumentError):
             approx_max_k(x, k)
+
+
+def test_what_leads_the_last_axis_counts_as_rows() -> None:
+    sequences, values = tf.constant([[1, 5], [2, 4]]), tf.constant([[[1, 3]], [[4, 9]]])
+    assert tf.searchsorted(sequences, values).numpy().tolist() == [[[0, 1]], [[1, 2]]]
+    assert tf.searchsorted([1, 5], [[5, 6]], side="right").numpy().tolist() == [[2, 2]]
+
+    @tf.function(input_signature=[tf.TensorSpec(None, tf.int32)] * 2)
+    def places(sequence: tf.Tensor, wanted: tf.Tensor) -> tf.Tensor:
+        return tf.searchsorted(sequence, wanted)
+
+    assert places([1, 5], [0, 5, 7]).numpy().tolist() == [0, 1, 2]
+    assert places(sequences, values).numpy().tolist() == [[[0, 1]], [[1, 2]]]

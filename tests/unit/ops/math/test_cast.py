@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
+import tfx.ops.common.operator_overloads
 from tests.unit.ops.tracing import run_traced
 from tfx.autodiff.tape import GradientTape
 from tfx.core.errors import UnimplementedError
@@ -152,3 +153,13 @@ def test_saturating_to_more_than_a_small_float_holds(kind, expected):
     """Infinity is the largest number there is of the narrower one."""
     found = saturate_cast(constant([np.inf, -np.inf], kind), "uint64")
     assert found.numpy().tolist() == expected
+
+
+def test_saturating_complex_numbers() -> None:
+    wide = tf.constant([1e300 - 2j, -3 - 1e200j], tf.complex128)
+    most = np.finfo(np.float32).max
+    narrow = tf.saturate_cast(wide, tf.complex64).numpy()
+    assert narrow.tolist() == [complex(most, -2), complex(-3, -most)]
+    assert tf.saturate_cast(tf.constant(1e300, tf.float64), tf.complex64).numpy() == most
+    assert tf.saturate_cast([300 + 2j, -1], tf.uint8).numpy().tolist() == [255, 0]
+    assert tf.saturate_cast([1 + 2j], tf.float32).numpy().tolist() == [1]

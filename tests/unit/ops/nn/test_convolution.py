@@ -6,7 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-import tfx.ops.common.operator_overloads  # noqa: F401
+import tfx as tf
+import tfx.ops.common.operator_overloads
 from tests.unit.ops import sliding
 from tests.unit.ops.graphs import operators
 from tests.unit.ops.tracing import run_traced
@@ -214,3 +215,16 @@ def test_bias_add(value, bias, data_format, rng):
 def test_bias_add_errors(value, bias, data_format, message):
     with pytest.raises((InvalidArgumentError, ValueError), match=message):
         module.bias_add(np.ones(value), np.ones(bias), data_format)
+
+
+@pytest.mark.parametrize(("axes", "stride"), [(1, 1), (2, 2), (3, 1)])
+def test_windows_that_just_do_not_fit_have_no_positions(axes: int, stride: int) -> None:
+    x, w = tf.ones([2, *[2] * axes, 3]), tf.ones([*[3] * axes, 3, 4])
+    with tf.GradientTape() as tape:
+        tape.watch([x, w])
+        y = tf.nn.convolution(x, w, stride, "VALID")
+    assert y.shape == [2, *[0] * axes, 4]
+    dx, dw = tape.gradient(y, [x, w])
+    assert not dx.numpy().any()
+    assert not dw.numpy().any()
+    assert dw.shape == w.shape

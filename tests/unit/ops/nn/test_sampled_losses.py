@@ -170,3 +170,19 @@ def test_all_classes_and_accidental_hits() -> None:
     assert found.ids.numpy().tolist() == [3, 1, 0, 2]
     assert found.weights.numpy().tolist() == [float(np.finfo(np.float32).min)] * 4
     assert found.indices.dtype == tf.int32
+
+
+def test_batches_and_tables_of_unknown_size() -> None:
+    given = [W, B, RIGHT, X]
+
+    def loss(*args: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        drawn = (DRAWN, *COUNTS)
+        return (
+            tf.nn.nce_loss(*args, 5, 50, sampled_values=drawn),
+            tf.nn.sampled_softmax_loss(*args, 5, 50, sampled_values=drawn),
+        )
+
+    specs = [tf.TensorSpec([None] * np.ndim(x), tf.constant(x).dtype) for x in given]
+    found = tf.function(loss, input_signature=specs)(*given)
+    for one, other in zip(found, loss(*map(tf.constant, given)), strict=True):
+        assert one.numpy() == pytest.approx(other.numpy())
