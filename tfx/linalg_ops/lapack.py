@@ -14,6 +14,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from tfx.core.errors import InvalidArgumentError
+
 Array: TypeAlias = "np.ndarray[Any, Any]"
 Results: TypeAlias = Sequence[Array] | None
 
@@ -69,6 +71,7 @@ def solve(a: Array, b: Array) -> Results:
 
     Of half precision they are solved in float32, which LAPACK has, and rounded.
     """
+    _require_rows(a, b, "MatrixSolve")
     if not (b.size and _finite(a, b)):  # the loop knows what meets a NaN, and what does not
         return None
     half = a.dtype.itemsize < 4
@@ -79,8 +82,18 @@ def solve(a: Array, b: Array) -> Results:
         return None
 
 
+def _require_rows(a: Array, b: Array, op: str) -> None:
+    """Refuse what a trace of open sizes could not: NumPy would, in words of its own."""
+    if a.shape[-1] != b.shape[-2]:
+        raise InvalidArgumentError(
+            f"{op}: expected as many rows in rhs as in the matrix; got {a.shape} and {b.shape}.",
+            op=op,
+        )
+
+
 def triangular_solve(a: Array, b: Array, *, lower: bool) -> Results:
     """Solutions of triangular systems, whose other triangle is not read."""
+    _require_rows(a, b, "MatrixTriangularSolve")
     regular = np.diagonal(a, axis1=1, axis2=2).all()
     if not (b.size and regular and _finite(a, b)):
         return None

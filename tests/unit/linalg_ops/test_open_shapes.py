@@ -154,3 +154,11 @@ def test_images_of_unknown_rank() -> None:
     padded = _open(lambda x: tf.image.resize_with_crop_or_pad(x, 4, 4), image, rank=True)
     assert_close(padded(image), tf.image.resize_with_crop_or_pad(image, 4, 4))
     assert padded.get_concrete_function().structured_outputs.shape.as_list() == [4, 4, None]
+
+
+@pytest.mark.parametrize("solve", [tf.linalg.solve, tf.linalg.triangular_solve])
+def test_rows_that_do_not_agree_are_refused_in_a_run(solve: Any) -> None:
+    late = tf.function(solve, input_signature=[tf.TensorSpec([None, None])] * 2)
+    assert late([[2.0]], [[4.0]]).numpy().tolist() == [[2]]
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        late(tf.eye(2), tf.ones([3, 1]))
