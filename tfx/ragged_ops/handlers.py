@@ -30,6 +30,7 @@ from tfx.ragged_ops import (
 from tfx.ragged_ops.dynamic_ragged_shape import DynamicRaggedShape
 from tfx.ragged_ops.elementwise import by_elements, elementwise
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
+from tfx.sparse_ops.handlers import bincount as sparse_bincount
 
 Handler = Callable[..., Any]
 
@@ -116,6 +117,7 @@ def table() -> dict[str, Callable[[Handler], Handler]]:
     made["add_n"] = lambda plain: (
         lambda inputs, name=None: by_elements(lambda *tensors: plain(list(tensors)), *inputs)
     )
+    made["math.bincount"] = _bincount
     made["one_hot"] = _one_hot
     made["nn.embedding_lookup"] = _embedding_lookup
     made["size"] = _constantly(_size)
@@ -179,6 +181,22 @@ def _assertion(plain: Handler) -> Handler:
         elementwise(function, x, y)
 
     return carry_out
+
+
+def _bincount(plain: Handler) -> Handler:
+    signature = inspect.signature(plain)
+
+    def bincount(*args: Any, **kwargs: Any) -> Any:
+        given = dict(signature.bind(*args, **kwargs).arguments)
+        arr, weights = given.pop("arr"), given.pop("weights", None)
+        if not isinstance(arr, RaggedTensor):
+            raise TypeError("math.bincount: weights are ragged only if the numbers are.")
+        parts = weights.flat_values if isinstance(weights, RaggedTensor) else weights
+        if given.get("axis") in (None, 0):
+            return plain(arr.flat_values, parts, **given)
+        return sparse_bincount(arr.to_sparse(), parts, **given)
+
+    return bincount
 
 
 def _one_hot(plain: Handler) -> Handler:

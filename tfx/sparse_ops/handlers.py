@@ -36,7 +36,7 @@ def table() -> dict[str, Callable[[Handler], Handler]]:
     made["shape"] = lambda plain: _shape
     made["size"] = lambda plain: _size
     made["rank"] = lambda plain: _rank
-    made["math.bincount"] = lambda plain: _bincount
+    made["math.bincount"] = lambda plain: bincount
     return made
 
 
@@ -64,7 +64,7 @@ def _rank(input: SparseTensor, name: str | None = None) -> Tensor:
     return convert_to_tensor(known_rank_of(input, "Rank"), dtypes.int32)
 
 
-def _bincount(
+def bincount(
     arr: SparseTensor,
     weights: Any = None,
     minlength: Any = None,

@@ -469,3 +469,14 @@ def test_dense_tensors_of_other_sizes_are_stacked() -> None:
         found = call([tf.ones([2, 3]), tf.zeros([3, 1])])
         assert found.to_list() == [[[1.0] * 3] * 2, [[0.0]] * 3]
         assert found.ragged_rank == 2
+
+
+def test_counts_of_each_row() -> None:
+    x = tf.ragged.constant([[1, 0], [], [3, 1, 1]])
+    assert tf.math.bincount(x, axis=-1).numpy().tolist() == [[1, 1, 0, 0], [0] * 4, [0, 2, 0, 1]]
+    some = tf.math.bincount(x, axis=-1, maxlength=2, binary_output=True)
+    assert some.numpy().tolist() == [[1, 1], [0, 0], [0, 1]]
+    weights = tf.ragged.constant([[0.5, 1.0], [], [2.0, 3.0, 4.0]])
+    sums = tf.math.bincount(x, weights, axis=-1)
+    assert sums.numpy().tolist() == [[1, 0.5, 0, 0], [0] * 4, [0, 7, 0, 2]]
+    assert tf.math.bincount(x).numpy().tolist() == [1, 3, 0, 1]

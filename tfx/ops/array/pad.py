@@ -91,8 +91,8 @@ def pad(
         pads = ox.Reshape(turned, int64_constant([-1]))
     if kind == "SYMMETRIC":
         return _symmetric(x, pads)
-    if x.dtype is dtypes.string:  # which ONNX Runtime's Pad does not take
-        return _reflected(x, pads) if kind == "REFLECT" else _bordered(x, pads, constant_values)
+    if x.dtype is dtypes.string:
+        return _texts(x, pads, kind, constant_values)
     if kind == "REFLECT":
         return ox.Pad(x, pads, mode="reflect")
     if not is_tensor_like(constant_values) and not constant_values:
@@ -101,6 +101,20 @@ def pad(
 
 
 _tensor = tensor
+
+
+def _texts(x: Tensor, pads: Tensor, kind: str, around: Any) -> Tensor:
+    """Strings, for which the runtime has no operator: their places are padded instead."""
+    flat = ox.Reshape(x, int64_constant([-1]))
+    count = ox.Squeeze(ox.Shape(flat), int64_constant([0]))
+    # Place 0 is what stands around the strings.
+    numbers = ox.Range(int64_constant(1), ox.Add(count, int64_constant(1)), int64_constant(1))
+    places = ox.Reshape(numbers, ox.Shape(x), allowzero=1)
+    padded = ox.Pad(places, pads, mode="reflect") if kind == "REFLECT" else ox.Pad(places, pads)
+    empty = not is_tensor_like(around) and not around
+    filler = convert_to_tensor("" if empty else around, dtypes.string)
+    whole = ox.Concat(ox.Reshape(filler, int64_constant([1])), flat, axis=0)
+    return ox.Gather(whole, padded, axis=0)
 
 
 def _check(x: Tensor, amounts: Tensor, flat: list[int] | None, mode: str) -> None:
@@ -148,7 +162,7 @@ def _symmetric(x: Tensor, pads: Tensor) -> Tensor:
     """ONNX has no such mode: elements are gathered, axis by axis, from mirrored positions."""
     rank = known_rank(x, "pad")
     known = static_ints(pads)
-    one = int64_constant(1)
+    zero, one = int64_constant(0), int64_constant(1)
     shape = raw_shape(x)
     for axis in range(rank):
         if known is not None and not known[axis] and not known[axis + rank]:
@@ -156,59 +170,16 @@ def _symmetric(x: Tensor, pads: Tensor) -> Tensor:
         if known is not None and shape is not None and isinstance(shape[axis], int):
             x = _mirrored(x, known[axis], known[axis + rank], axis)
             continue
-        size, place = _places(x, pads, axis, rank)
+        size = ox.Squeeze(dimension(x, axis), int64_constant([0]))
+        before = ox.Gather(pads, int64_constant(axis))
+        after = ox.Gather(pads, int64_constant(axis + rank))
+        start, stop = ox.Sub(zero, before), ox.Add(size, after)
+        place = ox.Range(start, stop, one)
         # ... 1 0 | 0 1 2 | 2 1 ...: places repeat every two lengths, the second one backwards.
         period = ox.Max(ox.Add(size, size), one)
         turn = ox.Mod(place, period)
         mirrored = ox.Sub(ox.Sub(period, one), turn)
         x = ox.Gather(x, ox.Min(turn, mirrored), axis=axis)
-    return x
-
-
-def _places(x: Tensor, pads: Tensor, axis: int, rank: int) -> tuple[Tensor, Tensor]:
-    """The size of an axis, and the positions on it of the elements of the result."""
-    size = ox.Squeeze(dimension(x, axis), int64_constant([0]))
-    before = ox.Gather(pads, int64_constant(axis))
-    after = ox.Gather(pads, int64_constant(axis + rank))
-    start, stop = ox.Sub(int64_constant(0), before), ox.Add(size, after)
-    return size, ox.Range(start, stop, int64_constant(1))
-
-
-def _reflected(x: Tensor, pads: Tensor) -> Tensor:
-    """Elements gathered from mirrored positions; the outermost one is not repeated."""
-    rank = known_rank(x, "pad")
-    one = int64_constant(1)
-    for axis in range(rank):
-        size, place = _places(x, pads, axis, rank)
-        # ... 2 1 | 0 1 2 | 1 0 ...: places repeat, the outermost ones once for both directions.
-        period = ox.Max(ox.Sub(ox.Add(size, size), int64_constant(2)), one)
-        turn = ox.Mod(place, period)
-        x = ox.Gather(x, ox.Min(turn, ox.Sub(period, turn)), axis=axis)
-    return x
-
-
-def _bordered(x: Tensor, pads: Tensor, value: Any) -> Tensor:
-    """Elements between copies of one; nothing said, as 0 is, stands for empty strings."""
-    rank = known_rank(x, "pad")
-    empty = not is_tensor_like(value) and not value
-    one = convert_to_tensor("" if empty else value, dtypes.string)
-    for axis in range(rank):
-        around = [
-            ox.Expand(
-                one,
-                ox.Concat(
-                    *(
-                        ox.Gather(pads, int64_constant([axis + end]))
-                        if i == axis
-                        else dimension(x, i)
-                        for i in range(rank)
-                    ),
-                    axis=0,
-                ),
-            )
-            for end in (0, rank)
-        ]
-        x = ox.Concat(around[0], x, around[1], axis=axis)
     return x
 
 

@@ -22,6 +22,7 @@ from tfx.ops.common.arguments import (
     same_dtype,
     scalar_like,
 )
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.math.arithmetic import floordiv, floormod
 from tfx.ops.math.cumulative import cumprod
 
@@ -69,7 +70,12 @@ def unravel_index(indices: Any, dims: Any, name: str | None = None) -> Tensor:
         fine = ox.And(above, ox.Less(wide, total))
         shape = refused_unless(fine, shape, Refusal.UNRAVELED)
     steps = cumprod(shape, exclusive=True, reverse=True)
-    if numbers.shape.rank != 0:
+    if numbers.shape.rank is None:
+        # As many axes as the numbers have, none or one.
+        behind = ox.Expand(int64_constant(1), ox.Shape(ox.Shape(numbers)))
+        column = ox.Concat(int64_constant([-1]), behind, axis=0)
+        steps, shape = ox.Reshape(steps, column), ox.Reshape(shape, column)
+    elif numbers.shape.rank != 0:
         numbers = ox.Unsqueeze(numbers, int64_constant([0]))
         steps = ox.Unsqueeze(steps, int64_constant([1]))
         shape = ox.Unsqueeze(shape, int64_constant([1]))
@@ -94,7 +100,7 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         >>> tf.math.invert_permutation([3, 4, 0, 2, 1]).numpy()
         array([2, 4, 3, 0, 1], dtype=int32)
     """
-    order = integers(x, dtypes.int32)
+    order = of_rank(integers(x, dtypes.int32), 1)
     require_dtype(order, order.dtype in _INDEX_DTYPES, "InvertPermutation", "int32 or int64")
     if order.shape.rank not in (1, None):
         raise InvalidArgumentError(

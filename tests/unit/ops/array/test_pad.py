@@ -192,3 +192,4 @@ def test_strings(paddings, mode):
 
 def test_strings_of_a_border():
     assert pad(["a"], [[1, 2]], constant_values="x").numpy().tolist() == [b"x", b"a", b"x", b"x"]
+    assert tf.pad(tf.zeros([0], tf.string), [[1, 0]]).numpy().tolist() == [b""]

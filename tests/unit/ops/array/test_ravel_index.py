@@ -49,3 +49,12 @@ def test_invert_permutation(order: list[int], dtype: Any) -> None:
 def test_no_permutations(order: Any, message: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=message):
         tf.math.invert_permutation(order)
+
+
+def test_numbers_of_unknown_rank() -> None:
+    @tf.function(input_signature=[tf.TensorSpec(None, tf.int32)])
+    def coordinates(x: tf.Tensor) -> tf.Tensor:
+        return tf.unravel_index(x, [3, 4])
+
+    assert coordinates(5).numpy().tolist() == [1, 1]
+    assert coordinates([5, 11]).numpy().tolist() == [[1, 2], [1, 3]]
