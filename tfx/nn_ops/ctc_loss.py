@@ -24,6 +24,8 @@ from tfx.ops.array.shape import shape
 from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import where
 from tfx.ops.common.arguments import as_int64, cast_to, require_dtype, scalar_like, tensor
+from tfx.ops.common.open_ranks import of_rank
+from tfx.ops.common.shapes import dimension
 from tfx.ops.math.comparison import not_equal
 from tfx.ops.math.elementwise import log
 from tfx.ops.math.reduction import reduce_logsumexp
@@ -110,23 +112,22 @@ def loss_of_rows(
         blank_index: As there.
         otherwise: The logarithm of the probability to begin or end in the middle of a text.
     """
-    x, words = tensor(logits), as_int64(labels)
+    x, words = of_rank(tensor(logits), 3), of_rank(as_int64(labels), 2)
     if x.shape.rank != 3 or words.shape.rank != 2:
         raise InvalidArgumentError(
             "ctc_loss takes labels [batch, most] and logits [frames, batch, classes]; got shapes "
             f"{words.shape} and {x.shape}."
         )
     x = x if logits_time_major else transpose(x, [1, 0, 2])
-    blank = 0 if blank_index is None else int(blank_index)
-    if blank < 0:
-        if x.shape[-1] is None:
-            raise InvalidArgumentError("A negative blank_index needs a known number of classes.")
-        blank += x.shape[-1]
+    number = 0 if blank_index is None else int(blank_index)
+    blank = int64_constant(number)
+    if number < 0:
+        blank = ox.Add(ox.Squeeze(dimension(x, -1)), blank)
     lengths = as_int64(label_length), as_int64(logit_length)
     kind = dtypes.float32 if x.dtype.size < 4 else x.dtype
-    given = *lengths, int64_constant(blank), constant(otherwise, kind)
+    given = *lengths, blank, constant(otherwise, kind)
     loss: Tensor = _loss(words, x, *given)
-    return loss
+    return of_rank(loss, 1)
 
 
 def filled_up(labels: SparseTensor) -> tuple[Tensor, Tensor]:

@@ -17,7 +17,9 @@ from tfx.ops.array.shape import shape
 from tfx.ops.array.transpose import transpose
 from tfx.ops.array.where import boolean_mask, where
 from tfx.ops.common.arguments import as_int64, cast_to, scalar_like, tensor
+from tfx.ops.common.open_ranks import of_rank
 from tfx.ops.common.python_ops import by_python
+from tfx.ops.common.shapes import dimension
 from tfx.ops.math.argmax import argmax
 from tfx.ops.math.comparison import not_equal
 from tfx.ops.math.cumulative import cumsum
@@ -45,7 +47,7 @@ def ctc_greedy_decoder(
         ``[batch, 1]``.
 
     Raises:
-        InvalidArgumentError: another rank, or an unknown number of classes.
+        InvalidArgumentError: another rank.
 
     Example:
         >>> import tfx as tf
@@ -53,13 +55,11 @@ def ctc_greedy_decoder(
         >>> tf.nn.ctc_greedy_decoder(logits, [5])[0][0].values.numpy()
         array([0, 0, 1])
     """
-    x, lengths = tensor(inputs), as_int64(sequence_length)
-    classes = x.shape[-1] if x.shape.rank == 3 else None
-    if classes is None:
-        raise InvalidArgumentError(
-            f"inputs must be [frames, batch, classes] with known classes; got shape {x.shape}."
-        )
-    blank = int64_constant((-1 if blank_index is None else int(blank_index)) % classes)
+    x, lengths = of_rank(tensor(inputs), 3), of_rank(as_int64(sequence_length), 1)
+    if x.shape.rank != 3:
+        raise InvalidArgumentError(f"inputs must be [frames, batch, classes]; got shape {x.shape}.")
+    number = int64_constant(-1 if blank_index is None else int(blank_index))
+    blank = ox.Mod(number, ox.Squeeze(dimension(x, -1)))
     best = transpose(argmax(x, 2), [1, 0])
     frames = shape(x)[0]
     steps = ox.Range(int64_constant(0), as_int64(frames), int64_constant(1))

@@ -149,3 +149,12 @@ def test_sparse_labels_that_are_longer_than_their_frames_are_refused() -> None:
         assert function(tf.constant([5, 2])).shape == [2]
         with pytest.raises(tf.errors.InvalidArgumentError, match="Not enough time for target"):
             function(tf.constant([3, 5]))
+
+
+def test_the_last_class_of_an_unknown_number_is_the_blank() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None] * 3)])
+    def loss(x: tf.Tensor) -> tf.Tensor:
+        return tf.nn.ctc_loss([[1]], x, [1], [2], blank_index=-1)
+
+    # 3 of 9 alignments of two frames write one letter: a-, -a, aa.
+    assert loss(tf.zeros([2, 1, 3])).numpy() == pytest.approx(np.log(3))

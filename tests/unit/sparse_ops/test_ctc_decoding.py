@@ -137,3 +137,14 @@ def test_searches_that_cannot_be(lengths: object, options: object, what: str) ->
 def test_what_is_no_logits(logits: object, what: str) -> None:
     with pytest.raises(tf.errors.InvalidArgumentError, match=what):
         tf.nn.ctc_beam_search_decoder(logits, [2])
+
+
+def test_the_blank_of_an_unknown_number_of_classes() -> None:
+    @tf.function(input_signature=[tf.TensorSpec([None] * 3)])
+    def letters(x: tf.Tensor) -> tuple[tf.Tensor, ...]:
+        last, first = (tf.nn.ctc_greedy_decoder(x, [5], blank_index=b)[0][0] for b in (-1, 0))
+        return last.values, first.values
+
+    last, first = letters(tf.one_hot([[0], [0], [2], [0], [1]], 3))
+    assert last.numpy().tolist() == [0, 0, 1]
+    assert first.numpy().tolist() == [2, 1]
