@@ -27,6 +27,8 @@ _DIGITS = {8: (15, 17)}
 _FEW_DIGITS = (6, 9)
 _LEVELS = {"info": logging.INFO, "warn": logging.WARNING, "warning": logging.WARNING}
 _LEVELS["error"] = logging.ERROR
+# The levels of absl.logging, which TensorFlow's programs log with.
+_ABSL_LEVELS = {0: logging.INFO, -1: logging.WARNING, -2: logging.ERROR}
 # Where the text of tensor number n goes: this and the n-th private character. As wide as
 # TensorFlow's placeholder, because long structures are broken into lines before contents are known.
 _MARK, _FIRST = "\ue000", 0xF0000
@@ -48,8 +50,9 @@ def print(
 
     Args:
         *inputs: Tensors, variables, structures of them, or any other objects.
-        output_stream: ``sys.stderr`` (the default), ``sys.stdout``, a logging level or function
-            such as ``logging.INFO`` or ``logging.info``, or ``"file://path"`` to append to a file.
+        output_stream: ``sys.stderr`` (the default), ``sys.stdout``, a level or function of
+            ``logging`` or ``absl.logging`` such as ``logging.INFO`` or ``logging.info``, or
+            ``"file://path"`` to append to a file.
         summarize: How many elements to show at the start and end of each dimension; -1: all.
         sep: Between the inputs.
         end: After the last one.
@@ -108,7 +111,7 @@ def _writer(stream: Any) -> Callable[[str], Any]:
 def _level(stream: Any) -> int | None:
     """The level that a number, or a function of a logging module, stands for."""
     if isinstance(stream, int) and not isinstance(stream, bool):
-        return stream if stream in _LEVELS.values() else None
+        return stream if stream in _LEVELS.values() else _ABSL_LEVELS.get(stream)
     if callable(stream) and "logging" in (getattr(stream, "__module__", None) or ""):
         return _LEVELS.get(stream.__name__)
     return None

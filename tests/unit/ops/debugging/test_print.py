@@ -116,6 +116,18 @@ def test_streams_of_logging(caplog: pytest.LogCaptureFixture) -> None:
     assert [r.levelno for r in caplog.records] == levels
 
 
+def test_levels_of_absl(caplog: pytest.LogCaptureFixture) -> None:
+    """INFO, WARNING and ERROR of absl.logging are 0, -1 and -2; its DEBUG is no stream."""
+    caplog.set_level(logging.INFO, "tfx")
+    for stream in (0, -1, -2):
+        tf.print("x", output_stream=stream)
+    levels = [logging.INFO, logging.WARNING, logging.ERROR]
+    assert [r.levelno for r in caplog.records] == levels
+    for unsupported in (1, True):
+        with pytest.raises(ValueError, match="Unsupported output stream"):
+            tf.print("x", output_stream=unsupported)
+
+
 class TestInAFunction:
     def test_at_each_run(self, capsys: pytest.CaptureFixture[str]) -> None:
         @tf.function
