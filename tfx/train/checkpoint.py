@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -47,7 +48,8 @@ class Checkpoint(AutoTrackable):
     Unlike in TensorFlow, a variable cannot be the root itself, and objects of plain classes count.
 
     Args:
-        root: Object whose parts are saved under their own names, without a name in front.
+        root: Object whose parts are saved under their own names, without a name in front. A
+            ``weakref.ref`` does not keep it alive, for objects that own their checkpoint.
         **kwargs: Objects by the name they get in the checkpoint.
 
     Raises:
@@ -69,7 +71,10 @@ class Checkpoint(AutoTrackable):
     """
 
     def __init__(self, root: Any = None, **kwargs: Any) -> None:
-        self._self_root = root
+        self._self_given_root = root
+        if isinstance(root, weakref.ref):
+            root = root()
+            _check_trackable("root", root)
         self._self_counter: Variable | None = None
         self._self_writer = Writer()
         if root is not None:
@@ -93,6 +98,20 @@ class Checkpoint(AutoTrackable):
                     f"root.{name} already exists."
                 )
             setattr(self, name, value)
+
+    @property
+    def _self_root(self) -> Any:
+        given = self._self_given_root
+        if not isinstance(given, weakref.ref):
+            return given
+        root = given()
+        # An AssertionError in TensorFlow, too; saving nothing would lose a model silently.
+        if root is None:
+            raise AssertionError(
+                "The root of this `Checkpoint` was given by a weak reference, and the object is "
+                "gone. Keep it as long as the checkpoint is used."
+            )
+        return root
 
     @property
     def save_counter(self) -> Variable:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import threading
+import weakref
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -87,6 +89,25 @@ def test_root_and_its_parts_have_no_name_in_front(tmp_path: Path) -> None:
     model.w.assign(0.0)
     checkpoint.restore(path).assert_consumed()
     assert f(model.w) == 3.0
+
+
+def test_an_object_may_own_the_checkpoint_whose_root_it_is(tmp_path: Path) -> None:
+    """A weak reference as root lets the object go, unlike the object itself."""
+    model = module(a=v(1))
+    model.checkpoint = Checkpoint(weakref.ref(model))
+    path = model.checkpoint.write(tmp_path / "c")
+    assert names(path) == ["a"]
+    model.a.assign(2)
+    model.checkpoint.read(path).assert_consumed()
+    assert model.a.numpy() == 1
+    checkpoint, gone = Checkpoint(weakref.ref(model)), weakref.ref(model)
+    del model
+    gc.collect()
+    assert gone() is None
+    with pytest.raises(AssertionError, match="the object is gone"):
+        checkpoint.write(tmp_path / "lost")
+    with pytest.raises(ValueError, match="expecting root to be an object that can have state"):
+        Checkpoint(gone)
 
 
 def test_objects_may_be_added_later(tmp_path: Path) -> None:
