@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from tfx import keras_hook
-from tfx._exports import NAMES, OPTIONAL, SUBMODULES
+from tfx._exports import NAMES, OPTIONAL, SUBMODULES, UNLISTED
 from tfx.core import first_use, onnxruntime_wheels
 from tfx.core import version as _version
 from tfx.core.lazy_namespaces import fetch, import_first
@@ -70,7 +70,7 @@ first_use.when_first("LinearOperator", _take_linear_operators)
 
 
 def __getattr__(name: str) -> Any:
-    module = NAMES.get(name)
+    module = NAMES.get(name) or UNLISTED.get(name)
     if module is not None:
         value = fetch(module, name)
     elif name in SUBMODULES or name in OPTIONAL:

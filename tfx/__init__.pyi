@@ -215,6 +215,7 @@ from tfx.ops.array.where import boolean_mask as boolean_mask
 from tfx.ops.array.where import where as where
 from tfx.ops.common.broadcast_shapes import broadcast_dynamic_shape as broadcast_dynamic_shape
 from tfx.ops.common.broadcast_shapes import broadcast_static_shape as broadcast_static_shape
+from tfx.ops.common.python_operators import __operators__ as __operators__
 from tfx.ops.debugging.assertions import Assert as Assert
 from tfx.ops.debugging.assertions import assert_equal as assert_equal
 from tfx.ops.debugging.assertions import assert_greater as assert_greater

@@ -54,6 +54,8 @@ SUBMODULES: tuple[str, ...] = (
 
 # Namespaces that need an extra: they are there when asked for, and listed nowhere.
 OPTIONAL: tuple[str, ...] = ("keras", "losses", "metrics")
+# Names that are listed nowhere either, since they begin with underscores; and their modules.
+UNLISTED: dict[str, str] = {"__operators__": "tfx.ops.common.python_operators"}
 
 _TABLE = {
     "tfx.core.dtypes": """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from tfx._exports import NAMES, OPTIONAL, SUBMODULES
+from tfx._exports import NAMES, OPTIONAL, SUBMODULES, UNLISTED
 
 TARGET = Path(__file__).parents[1] / "tfx" / "__init__.pyi"
 
@@ -26,7 +26,7 @@ def _order(line: str) -> tuple[str, bool, bool, str]:
 def stub() -> str:
     """The text of the stub."""
     lines = [f"from tfx import {name} as {name}" for name in sorted(SUBMODULES + OPTIONAL)]
-    lines += [_line(name, module) for name, module in NAMES.items()]
+    lines += [_line(name, module) for name, module in (NAMES | UNLISTED).items()]
     lines.sort(key=_order)
     return HEADER + "\n".join(lines) + "\n\nnewaxis: None\n__version__: str\n"
 

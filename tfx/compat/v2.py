@@ -9,7 +9,7 @@ from tfx.core.namespaces import MissingNameError
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("__") and name != "__version__":
+    if name.startswith("__") and name not in ("__operators__", "__version__"):
         raise MissingNameError("tfx.compat.v2", name)
     return getattr(tfx, name)
 

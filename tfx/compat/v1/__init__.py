@@ -226,5 +226,5 @@ _known, __dir__ = lazy_namespace(
 
 
 def __getattr__(name: str) -> Any:
-    # Not listed, as ``tfx.keras`` is not: Keras may not be installed.
-    return fetch("tfx", "keras") if name == "keras" else _known(name)
+    # Not listed, as they are not in ``tfx``: Keras may not be installed.
+    return fetch("tfx", name) if name in ("keras", "__operators__") else _known(name)
