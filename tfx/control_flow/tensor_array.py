@@ -26,7 +26,7 @@ from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat, stack, unstack
 from tfx.ops.array.concat import split as split_tensor
-from tfx.ops.array.gather import gather
+from tfx.ops.array.gather import rows_at
 from tfx.ops.common.arguments import as_int64, cast_to, static_int, static_ints
 
 
@@ -235,7 +235,7 @@ class TensorArray(ArrayState):
                 self._clear(i)
             return self._given_back(stack(chosen) if chosen else self._none())
         dense = self._as_dense()
-        return self._given_back(gather(self._stacked() if dense is None else dense, places))
+        return self._given_back(rows_at(self._stacked() if dense is None else dense, places))
 
     def unstack(self, value: Any, name: str | None = None) -> TensorArray:
         """Make the slices of ``value`` along its first axis the elements.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,7 @@ from tfx.core.tracebacks import cover
 from tfx.data.batch_methods import BatchMethods
 from tfx.data.construction import Construction
 from tfx.data.extras.older_methods import OlderMethods
+from tfx.data.extras.returned_datasets import ReturnedDataset, claim, traced_number
 from tfx.data.extras.snapshots import Snapshot
 from tfx.data.iterators import (
     Iterator,
@@ -34,7 +36,7 @@ from tfx.data.nodes import (
     Node,
     Run,
     open_stage,
-    symbols,
+    target_of,
     user_leaf,
     wrap_with,
 )
@@ -49,7 +51,7 @@ from tfx.data.structure import DatasetSpec, Structure, converted, spec_of
 from tfx.data.transformations import Transformations
 from tfx.framework.context import current
 from tfx.framework.convert import convert_to_tensor
-from tfx.framework.tensor import EagerTensor, Tensor, from_array
+from tfx.framework.tensor import EagerTensor, SymbolicTensor, Tensor, from_array
 
 
 @cover
@@ -106,18 +108,23 @@ class Dataset(Construction, Transformations, BatchMethods, OlderMethods):
         if given is not None:
             handle: Tensor = given
             return handle
-        node = self._node
-        if symbols(node):
-            raise InvalidArgumentError(
-                "A dataset that depends on tensors of a function cannot be returned from it, or be "
-                "an argument of another one; iterate over it in the function, or return what it "
-                "is made of."
-            )
-        return number_tensor(node)
+        graph = current().graph
+        if graph is None:
+            return number_tensor(self._node)
+        # The graph must hold it, and give it the values that its tensors have when it runs.
+        known = self.__dict__.get("_traced")
+        if known is not None and known[0]() is graph:
+            return SymbolicTensor(known[1], graph)
+        found = traced_number(self._node)
+        self.__dict__["_traced"] = weakref.ref(graph), graph.value_of(found)
+        return found
 
     @_handle.setter
     def _handle(self, handle: Tensor) -> None:
         self._number = handle
+        if isinstance(handle, EagerTensor):  # the result of a function, which is held from now on
+            self._held = target_of(handle)
+            claim(handle)
 
     @property
     def _key(self) -> SpecKey:
@@ -127,6 +134,20 @@ class Dataset(Construction, Transformations, BatchMethods, OlderMethods):
     @_key.setter
     def _key(self, key: SpecKey) -> None:
         self._spec_key = key
+
+    def _tfx_result(self) -> ReturnedDataset:
+        """What stands for it among the results of a traced function."""
+        key = self._key
+
+        def make(number: Tensor) -> Dataset:
+            made = Dataset.__new__(Dataset)
+            made._handle, made._key = number, key
+            return made
+
+        return ReturnedDataset(self._handle, DatasetSpec(key.structure.spec), make)
+
+    def _tfx_spec(self) -> DatasetSpec:
+        return DatasetSpec(self.element_spec)
 
     # Facts
 
@@ -342,7 +363,8 @@ class Dataset(Construction, Transformations, BatchMethods, OlderMethods):
             checkpoint_args: Accepted for compatibility.
 
         Raises:
-            UnimplementedError: elements other than tensors in tuples and dicts.
+            UnimplementedError: elements other than tensors, ragged and sparse ones too, in tuples
+                and dicts.
 
         Example:
             >>> import os, tempfile

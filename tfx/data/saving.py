@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
+from typing import Any, NamedTuple
 
 from tfx.core.dtypes import as_dtype
 from tfx.core.errors import DataLossError, NotFoundError, UnimplementedError
@@ -18,6 +18,8 @@ from tfx.data.leaves import Leaves
 from tfx.data.nodes import Node
 from tfx.data.sources import Elements
 from tfx.data.structure import NoneTensorSpec, Structure, covers
+from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
+from tfx.sparse_ops.sparse_tensor_spec import SparseTensorSpec
 
 _SPEC = "dataset_spec.json"
 _ELEMENTS = "elements"
@@ -30,17 +32,30 @@ def _plain(spec: Any) -> Any:
         UnimplementedError: JSON has no such structure.
     """
     if isinstance(spec, TensorSpec):
-        shape = spec.shape.as_list() if spec.shape.rank is not None else None
-        return {"tensor": [spec.dtype.name, shape]}
+        return {"tensor": [spec.dtype.name, _plain_shape(spec)]}
+    if isinstance(spec, RaggedTensorSpec):
+        rows = [spec.ragged_rank, spec.row_splits_dtype.name]
+        return {"ragged": [spec.dtype.name, _plain_shape(spec), *rows]}
+    if isinstance(spec, SparseTensorSpec):
+        return {"sparse": [spec.dtype.name, _plain_shape(spec)]}
     if isinstance(spec, NoneTensorSpec):
         return None
     if type(spec) is tuple:
         return {"tuple": [_plain(x) for x in spec]}
     if type(spec) is dict:
         return {"dict": {key: _plain(x) for key, x in spec.items()}}
+    if isinstance(spec, tuple) and hasattr(spec, "_fields"):
+        parts = [[name, _plain(x)] for name, x in zip(spec._fields, spec, strict=True)]
+        return {"named tuple": [type(spec).__name__, parts]}
     raise UnimplementedError(
-        f"Dataset.save writes tensors in tuples and dicts; got elements of {spec!r}."
+        "Dataset.save writes tensors, ragged and sparse ones too, in tuples and dicts; got "
+        f"elements of {spec!r}."
     )
+
+
+def _plain_shape(spec: Any) -> list[int | None] | None:
+    known: list[int | None] | None = spec.shape.as_list() if spec.shape.rank is not None else None
+    return known
 
 
 def _spec(plain: Any) -> Any:
@@ -49,6 +64,15 @@ def _spec(plain: Any) -> Any:
     ((kind, value),) = plain.items()
     if kind == "tensor":
         return TensorSpec(value[1], as_dtype(value[0]))
+    if kind == "ragged":
+        name, shape, ragged_rank, splits = value
+        return RaggedTensorSpec(shape, as_dtype(name), ragged_rank, as_dtype(splits))
+    if kind == "sparse":
+        return SparseTensorSpec(value[1], as_dtype(value[0]))
+    if kind == "named tuple":
+        make: Any = NamedTuple  # the file alone knows its class
+        named = make(value[0], [(name, Any) for name, _ in value[1]])
+        return named(*(_spec(x) for _, x in value[1]))
     if kind == "tuple":
         return tuple(_spec(x) for x in value)
     return {key: _spec(x) for key, x in value.items()}

@@ -77,13 +77,27 @@ class VariableAggregation(Enum):
     ONLY_FIRST_REPLICA = 3
 
 
+def _mode(given: Any, otherwise: Any, name: str) -> Any:
+    """How replicas keep a variable, as one of the modes that there are."""
+    if given is None:
+        return otherwise
+    if not isinstance(given, type(otherwise)):
+        what = type(otherwise).__name__.removeprefix("Variable").lower()
+        raise ValueError(
+            f"Invalid variable {what} mode: {given!r} for variable {name}; it is one of "
+            f"{', '.join(str(mode) for mode in type(otherwise))}."
+        )
+    return given
+
+
 class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
     """A value that programs and functions can change.
 
     Args:
         initial_value: Tensor, anything convertible to one, or a callable without arguments that
             returns one.
-        trainable: Whether tapes watch it by themselves; None means True.
+        trainable: Whether tapes watch it by themselves; None means True, but for variables that
+            are synchronized ``ON_READ``, such as statistics.
         validate_shape: Accepted for compatibility; ``shape=TensorShape(None)`` frees the shape.
         caching_device: Accepted for compatibility.
         name: Name; scopes prefix it. Names need not be unique.
@@ -91,12 +105,13 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         dtype: Element type that ``initial_value`` is converted to.
         import_scope: Accepted for compatibility.
         constraint: Called by optimizers with the new value, returns the value to store.
-        synchronization: Accepted for compatibility.
-        aggregation: Accepted for compatibility.
+        synchronization: Kept; there is one replica.
+        aggregation: Kept; there is one replica.
         shape: Static shape; ``TensorShape(None)`` lets assignments change it.
 
     Raises:
-        ValueError: no initial value; or created by a function on a call other than its first.
+        ValueError: no initial value; or created by a function on a call other than its first; or
+            no such synchronization or aggregation.
 
     Example:
         >>> import tfx as tf
@@ -146,8 +161,8 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         dtype: DTypeLike | None = None,
         import_scope: str | None = None,
         constraint: Callable[[Tensor], Any] | None = None,
-        synchronization: VariableSynchronization = VariableSynchronization.AUTO,
-        aggregation: VariableAggregation = VariableAggregation.NONE,
+        synchronization: VariableSynchronization | None = VariableSynchronization.AUTO,
+        aggregation: VariableAggregation | None = VariableAggregation.NONE,
         shape: Any = None,
     ) -> None:
         if initial_value is None:
@@ -159,10 +174,12 @@ class Variable(ScatterUpdates, SessionNames, Operand, metaclass=VariableKind):
         context = current()
         self._name = f"{context.scope}{name or 'Variable'}:0"
         self._dtype = value.dtype
-        self._trainable = True if trainable is None else bool(trainable)
         self._constraint = constraint
-        self.synchronization = synchronization
-        self.aggregation = aggregation
+        self.synchronization = _mode(synchronization, VariableSynchronization.AUTO, self._name)
+        self.aggregation = _mode(aggregation, VariableAggregation.NONE, self._name)
+        if trainable is None:
+            trainable = self.synchronization is not VariableSynchronization.ON_READ
+        self._trainable = bool(trainable)
         self._lock_number = variable_locks.new_number()
         self._number = new_variable_number()
         self._plans: weakref.WeakSet[Any] | None = None

@@ -12,7 +12,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.guards import refused_unless
 from tfx.framework.tensor import EagerTensor, Tensor
-from tfx.ops.array.gather import gather
+from tfx.ops.array.gather import gather, rows_at
 from tfx.ops.array.transpose import transpose
 from tfx.ops.common.arguments import static_ints, tensor
 from tfx.ops.common.shapes import dimension, rank_of
@@ -69,8 +69,8 @@ def sparse_dense_matmul(
         dense = _adjoint(dense)
     values = _conjugate(x.values) if adjoint_a else x.values
     out, inner = (1, 0) if adjoint_a else (0, 1)
-    # The check is tied to the numbers of the rows: the gradient of the matrix is of rows alone.
-    rows = gather(dense, _fitting(x, dense, inner))
+    # The check is tied to the numbers of the rows, which nothing can remove.
+    rows = rows_at(dense, _fitting(x, dense, inner))
     weighted = ox.Mul(rows, ox.Unsqueeze(values, int64_constant([1])))
     size = positions.axis_size(x.dense_shape, out)
     count = ox.Squeeze(size, int64_constant([0]))

@@ -10,7 +10,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import convert_to_tensor, int64_constant
 from tfx.framework.tensor import Tensor
 from tfx.ops.array.concat import concat
-from tfx.ops.array.gather import gather
+from tfx.ops.array.gather import gather, rows_at
 from tfx.ops.array.scatter import tensor_scatter_nd_add
 from tfx.ops.common.arguments import as_int64, cast_to, tensor
 from tfx.ops.common.shapes import filled
@@ -120,7 +120,7 @@ def segment_sqrt_n(
 
 def _segments(kind: str, data: Any, indices: Any, segment_ids: Any, num_segments: Any) -> Tensor:
     return segments.chosen_rows(
-        kind, gather(tensor(data), tensor(indices)), segment_ids, num_segments
+        kind, rows_at(tensor(data), tensor(indices)), segment_ids, num_segments
     )
 
 

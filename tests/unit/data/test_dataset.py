@@ -403,6 +403,22 @@ class TestFiles:
         with pytest.raises(tf.errors.NotFoundError, match="holds no dataset"):
             Dataset.load(str(tmp_path))
 
+    @pytest.mark.parametrize(
+        "dataset",
+        [
+            Dataset.from_tensors(tf.ragged.constant([[1], [2, 3]])),
+            Dataset.from_tensors({"a": (tf.ragged.constant([[["x"]], [["y", "z"]]]), 1.0)}),
+            Dataset.from_tensor_slices(tf.sparse.from_dense([[1, 0], [0, 2]])),
+            Dataset.from_tensor_slices(Pair([1, 2], [3.0, 4.0])),
+        ],
+        ids=["ragged", "ragged in a tuple", "sparse", "named tuple"],
+    )
+    def test_save_and_load_structures(self, tmp_path: Path, dataset: Any) -> None:
+        dataset.save(str(tmp_path / "d"))
+        loaded = Dataset.load(str(tmp_path / "d"))
+        assert loaded.element_spec == dataset.element_spec
+        assert repr(list(loaded)) == repr(list(dataset))
+
 
 def test_options_are_merged() -> None:
     first, second = tf.data.Options(), tf.data.Options()

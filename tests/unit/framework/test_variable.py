@@ -358,3 +358,17 @@ def test_counters_stop_at_their_limit() -> None:
     assert (int(step()), v.numpy()) == (3, 4)
     with pytest.raises(TypeError, match="int32 or int64"):
         tf.Variable(1.0).count_up_to(3)
+
+
+def test_variables_that_are_synchronized_when_read_are_not_trained_by_default():
+    modes = tf.VariableSynchronization
+    assert not tf.Variable(0.0, synchronization=modes.ON_READ).trainable
+    assert tf.Variable(0.0, trainable=True, synchronization=modes.ON_READ).trainable
+    assert tf.Variable(0.0, synchronization=modes.ON_WRITE).trainable
+    assert tf.Variable(0.0, synchronization=None).synchronization is modes.AUTO
+
+
+@pytest.mark.parametrize("name", ["synchronization", "aggregation"])
+def test_modes_that_there_are_not(name):
+    with pytest.raises(ValueError, match=f"Invalid variable {name} mode: 'mean' for variable v:0"):
+        tf.Variable(0.0, name="v", **{name: "mean"})

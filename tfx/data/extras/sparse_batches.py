@@ -37,7 +37,9 @@ def sparse_batch(dataset: Any, batch_size: Any, row_shape: Any) -> Any:
     def together(places: Any, values: Any, shapes: Tensor) -> SparseTensor:
         row_limits = convert_to_tensor(limits, dtypes.int64)
         largest = reduce_max(shapes, 0)
-        wanted = where(less(row_limits, 0), largest, row_limits)
+        wanted = row_limits
+        if min(limits, default=0) < 0:
+            wanted = where(less(row_limits, 0), largest, row_limits)
         assert_less_equal(largest, wanted, "sparse_batch: an element is larger than row_shape")
         rows = expand_dims(cast(values.value_rowids(), dtypes.int64), 1)
         indices = concat([rows, reshape(places.flat_values, [-1, len(limits)])], 1)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from tfx.core import nest
-from tfx.core.dtypes import from_onnx
+from tfx.core.dtypes import from_onnx, variant
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
@@ -149,7 +149,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
     def output_dtypes(self) -> Any:
         """The structure of a call's result, tensors replaced by dtypes."""
         return nest.map_structure(
-            lambda s: None if s is None else s.dtype,
+            lambda s: None if s is None else getattr(s, "dtype", variant),
             self.structured_outputs,
             expand_composites=True,
         )

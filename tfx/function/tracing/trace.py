@@ -86,6 +86,7 @@ class Trace:
                         f"Function {func_graph.name!r} should not modify the structure of its "
                         "arguments; copy a list or dict before changing it."
                     )
+                returned = nest.map_structure(_as_result, returned)
                 results = nest.map_structure(self._result, returned, expand_composites=True)
         except Exception as e:
             _say_where(e, func_graph.name)
@@ -217,6 +218,12 @@ def _unrolled(func_graph: FuncGraph, tensor: SymbolicTensor) -> Graph:
             known.update((id(v), w) for v, w in zip(node.outputs, made.outputs, strict=True))
     graph.outputs = [lookup(tensor._symbol)]
     return graph
+
+
+def _as_result(x: Any) -> Any:
+    """What stands for an object among the results, where its class says so by ``_tfx_result``."""
+    made = getattr(type(x), "_tfx_result", None)
+    return x if made is None else made(x)
 
 
 def _say_where(error: Exception, name: str) -> None:

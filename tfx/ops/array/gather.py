@@ -90,12 +90,20 @@ def gather(
         taken = ox.Gather(around.x, front, axis=1)
         return around.unfolded(taken, shape_vector(where), axes=rank_of(where))
     place = 0 if axis is None else single_axis(axis, x, "GatherV2")
+    counted_back = isinstance(axis, int) and axis < 0
+    return _taken(x, where, place, {} if counted_back and not place else _attributes(place))
+
+
+def rows_at(params: Tensor, indices: Any) -> Tensor:
+    """``gather`` along the first axis for other operations: their gradients are dense tensors."""
+    return _taken(params, integer_indices(indices, "GatherV2"), 0, {})
+
+
+def _taken(x: Tensor, where: Tensor, place: int, attributes: dict[str, Any]) -> Tensor:
     if where.dtype is dtypes.int16:
         where = cast_to(where, dtypes.int64)
     try:
-        counted_back = isinstance(axis, int) and axis < 0
-        front = from_the_front(where)
-        return ox.Gather(x, front, **({} if counted_back and not place else _attributes(place)))
+        return ox.Gather(x, from_the_front(where), **attributes)
     except InvalidArgumentError:
         _explain_gather(x, where, place)
         raise

@@ -149,7 +149,9 @@ def repeat(input: Any, repeats: Any, axis: int | None = None, name: str | None =
         raise InvalidArgumentError(f"Dimensions {shape[place]} and {count[0]} are not compatible")
     if count is None or not isinstance(count[0], int):
         times = ox.Expand(times, dimension(x, place))  # there may be one for all
-    return ox.Gather(x, repeated_places(times), axis=place)
+    places = repeated_places(times)
+    # Without the attribute the gradient is dense.
+    return ox.Gather(x, places, axis=place) if place else ox.Gather(x, places)
 
 
 def _agree(a: int | str | None, b: int | str | None) -> bool:

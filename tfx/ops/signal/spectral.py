@@ -14,7 +14,7 @@ from tfx.framework.builder import ox
 from tfx.framework.convert import constant, int64_constant
 from tfx.framework.tensor import SymbolicTensor, Tensor
 from tfx.ops.array.concat import stack
-from tfx.ops.array.gather import gather
+from tfx.ops.array.gather import gather, rows_at
 from tfx.ops.array.pad import pad
 from tfx.ops.common.arguments import require_dtype, single_axis, static_int, tensor
 from tfx.ops.common.dynamic_axis import folded, found_axis
@@ -82,6 +82,10 @@ def frame(
     return _picked(x, constant(places, dtypes.int32), part, place)
 
 
+def _taken(x: Tensor, places: Tensor, axis: int) -> Tensor:
+    return gather(x, places, axis=axis) if axis else rows_at(x, places)
+
+
 def _picked(x: Tensor, places: Tensor, part: int, axis: int) -> Tensor:
     """Frames of a signal, whose samples are taken by parts.
 
@@ -92,13 +96,13 @@ def _picked(x: Tensor, places: Tensor, part: int, axis: int) -> Tensor:
         axis: The axis of the samples.
     """
     if part == 1:
-        return gather(x, places, axis=axis)
+        return _taken(x, places, axis)
     one, length = int64_constant([axis]), int64_constant([part])
     count = ox.Div(dimension(x, axis), length)
     whole = ox.Slice(x, int64_constant([0]), ox.Mul(count, length), one)
     head, tail = shape_vector(x, 0, axis), shape_vector(x, axis + 1)
     parts = reshape_to(whole, concat_shape(head, count, length, tail))
-    found = gather(parts, places, axis=axis)
+    found = _taken(parts, places, axis)
     frames, row = dimension(found, axis), ox.Mul(dimension(found, axis + 1), length)
     return reshape_to(found, concat_shape(head, frames, row, tail))
 

@@ -52,6 +52,7 @@ def test_groups_are_reduced_in_the_order_of_their_keys() -> None:
 
 def test_sparse_batches() -> None:
     rows = Dataset.range(1, 4).map(lambda n: tf.zeros([n, 4 - n]))
+    assert rows.sparse_batch(2, [3, 4]).element_spec.shape == [None, 3, 4]
     first, second = rows.sparse_batch(2, [None, 4])
     assert first.dense_shape.numpy().tolist() == [2, 2, 4]
     assert first.indices.numpy().tolist() == [
