@@ -32,6 +32,7 @@ from tfx.framework.variable import Variable
 from tfx.linear_operators import handlers as operator_handlers
 from tfx.linear_operators.operator import LinearOperator
 from tfx.ragged_ops import handlers, sparse_mapping
+from tfx.ragged_ops.dynamic_ragged_shape import DynamicRaggedShape
 from tfx.ragged_ops.ragged_tensor import RaggedTensor
 from tfx.ragged_ops.ragged_tensor_spec import RaggedTensorSpec
 from tfx.sparse_ops import handlers as sparse_handlers
@@ -411,7 +412,7 @@ def take_linear_operators() -> None:
 
 # Parameters of operations on ragged tensors that are no data.
 _SETTINGS = frozenset(("axis", "keepdims", "message", "summarize", "name"))
-_RAGGED = frozenset((RaggedTensor, RaggedTensorSpec))
+_RAGGED = frozenset((RaggedTensor, RaggedTensorSpec, DynamicRaggedShape))
 _SPARSE = frozenset((SparseTensor, SparseTensorSpec))
 _OF_SPARSE_ROWS = {"map_fn": sparse_mapping.map_fn}
 

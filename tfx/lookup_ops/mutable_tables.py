@@ -18,7 +18,7 @@ from tfx.framework.composite.ragged import is_ragged, of_flat_values
 from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.convert import constant, convert_to_tensor, int64_constant
 from tfx.framework.module import Module
-from tfx.framework.tensor import Tensor
+from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
 from tfx.framework.variable_creators import outside_scopes
 from tfx.lookup_ops.keyed_table import KeyedTable
@@ -201,7 +201,7 @@ class DenseHashTable(MutableHashTable):
         key_dtype: Dtype of the keys.
         value_dtype: Dtype of the values.
         default_value: What keys have that are not in the table.
-        empty_key: A key that is never looked up.
+        empty_key: A key that may not be used.
         deleted_key: Another one.
         initial_num_buckets: Accepted for compatibility.
         name: Of the table.
@@ -209,7 +209,8 @@ class DenseHashTable(MutableHashTable):
         experimental_is_anonymous: Accepted for compatibility.
 
     Raises:
-        InvalidArgumentError: both keys are the same.
+        InvalidArgumentError: both keys are the same; or, by the methods, one of them is used
+            outside of functions.
     """
 
     def __init__(
@@ -229,8 +230,22 @@ class DenseHashTable(MutableHashTable):
             raise InvalidArgumentError(
                 f"empty_key and deleted_key are both {empty_key!r}, expected two different keys."
             )
-        for key in (empty_key, deleted_key):
-            constant(key, self._key_dtype)  # raises if it is no key
+        self._unused: list[tuple[str, Any]] = []
+        for what, key in (("empty", empty_key), ("deleted", deleted_key)):
+            held: Any = constant(key, self._key_dtype)  # raises if it is no key
+            self._unused.append((what, held.numpy()))
+
+    def _checked(self, value: Any, what: str, kind: DType) -> Tensor:
+        found = super()._checked(value, what, kind)
+        if what != "keys":
+            return found
+        if isinstance(found, EagerTensor):
+            for name, key in self._unused:
+                if key in found.view():
+                    raise InvalidArgumentError(
+                        f"Using the {name}_key {key!r} as a table key is not allowed."
+                    )
+        return found
 
 
 def _empty(kind: DType, shape: list[Any], name: str) -> Variable:

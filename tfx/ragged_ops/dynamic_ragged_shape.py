@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from tfx.core.dtypes import DType, DTypeLike, as_dtype
@@ -9,6 +10,7 @@ from tfx.core.errors import InvalidArgumentError
 from tfx.framework.builder import ox
 from tfx.framework.convert import int64_constant
 from tfx.framework.tensor import EagerTensor, Tensor
+from tfx.ops.array.shape import shape as shape_of
 from tfx.ops.common.arguments import cast_to
 from tfx.ops.common.shapes import shape_vector
 from tfx.ragged_ops import partition
@@ -20,7 +22,7 @@ class DynamicRaggedShape:
     """The shape of a ragged tensor: a size for each uniform axis, row lengths for the others.
 
     Made by ``tf.shape``. An axis that is uniform can be asked for: ``tf.shape(rows)[0]`` is the
-    number of rows.
+    number of rows. ``tf.zeros``, ``ones``, ``fill``, ``reshape`` and ``broadcast_to`` take it.
 
     Args:
         tensor: The ragged tensor.
@@ -30,6 +32,8 @@ class DynamicRaggedShape:
         >>> import tfx as tf
         >>> tf.shape(tf.ragged.constant([[1, 2, 3], [], [4]]))
         <DynamicRaggedShape lengths=[3, (3, 0, 1)] num_row_partitions=1>
+        >>> tf.zeros(tf.shape(tf.ragged.constant([[1, 2, 3], [], [4]])))
+        <tf.RaggedTensor [[0.0, 0.0, 0.0], [], [0.0]]>
     """
 
     def __init__(self, tensor: RaggedTensor, dtype: DType) -> None:
@@ -56,6 +60,39 @@ class DynamicRaggedShape:
     def num_row_partitions(self) -> int:
         """How many axes have row splits."""
         return self._tensor.ragged_rank
+
+    @property
+    def inner_shape(self) -> Tensor:
+        """The sizes of the innermost values, which are a dense tensor."""
+        return shape_of(self._tensor.flat_values, self._dtype)
+
+    def as_rows(self) -> RaggedTensor:
+        """A tensor of this shape."""
+        return self._tensor
+
+    def with_values(self, make: Callable[[Tensor], Any]) -> RaggedTensor:
+        """A tensor of this shape.
+
+        Args:
+            make: Makes the innermost values, of their sizes.
+        """
+        return self._tensor.with_flat_values(make(self.inner_shape))
+
+    def static_lengths(self, ragged_lengths: bool = True) -> list[Any]:
+        """The size of each uniform axis, None if unknown, and the row lengths of the others.
+
+        Args:
+            ragged_lengths: False: None in the place of row lengths.
+        """
+        x, found = self._tensor, list[Any]()
+        for axis in range(x.ragged_rank + 1):
+            if self.is_uniform(axis):
+                found.append(x.shape[axis])
+                continue
+            lengths: Any = partition.lengths_of(x.nested_row_splits[axis - 1])
+            known = ragged_lengths and isinstance(lengths, EagerTensor)
+            found.append(tuple(lengths.view().tolist()) if known else None)
+        return [*found, *x.flat_values.shape[1:]]
 
     def is_uniform(self, axis: int) -> bool:
         """Whether the slices along an axis are known to have one size."""

@@ -21,6 +21,7 @@ from tfx.ragged_ops import (
     mapping,
     masks,
     measures,
+    of_ragged_shapes,
     products,
     reduction,
     segments,
@@ -124,6 +125,10 @@ def table() -> dict[str, Callable[[Handler], Handler]]:
     made["rank"] = _constantly(_rank)
     made["shape"] = _constantly(_shape)
     made["unstack"] = _constantly(_unstack)
+    made["zeros"] = made["ones"] = of_ragged_shapes.filled
+    made["fill"] = of_ragged_shapes.fill
+    made["reshape"] = of_ragged_shapes.reshape
+    made["broadcast_to"] = of_ragged_shapes.broadcast_to
     for name in ["max", "mean", "min", "prod", "sqrt_n", "sum"]:
         made[f"math.unsorted_segment_{name}"] = segments.of_rows
     for name in _ASSERTIONS.split():

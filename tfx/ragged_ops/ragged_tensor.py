@@ -9,7 +9,7 @@ is a part of the structure.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -69,6 +69,7 @@ class RaggedTensor(FactoryMethods):
     _uniform: Uniform
     _tfx_expanded_kind: Kind  # set where the spec is
     _tfx_spec: Any
+    _as_text: Callable[[RaggedTensor, int], Tensor]
     _is_tfx_ragged = True
 
     def __init__(self, values: Any, internal: Any = False, uniform: Uniform = ()) -> None:

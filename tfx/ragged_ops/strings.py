@@ -356,6 +356,9 @@ def _shown(x: RaggedTensor, summarize: int) -> Tensor:
     return by_python("strings.format", compute, tensors, [(dtypes.string, ())])[0]
 
 
+RaggedTensor._as_text = _shown
+
+
 def _element_text(value: Any, summarize: int) -> str:
     if isinstance(value, np.ndarray):
         return _listed([_element_text(v, summarize) for v in value], summarize)

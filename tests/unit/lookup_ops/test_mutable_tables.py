@@ -96,3 +96,21 @@ def test_dense() -> None:
     table.insert(tf.constant([4], tf.int64), tf.constant([40], tf.int64))
     table.erase(tf.constant([9], tf.int64))
     assert table.lookup(tf.constant([4, 5], tf.int64)).numpy().tolist() == [40, -1]
+
+
+@pytest.mark.parametrize("kind", [tf.int64, tf.string], ids=str)
+@pytest.mark.parametrize("name", ["empty_key", "deleted_key"])
+def test_keys_of_dense_tables_that_may_not_be_used(kind: Any, name: str) -> None:
+    special: Any = {"empty_key": -1, "deleted_key": -2}
+    if kind == tf.string:
+        special = {"empty_key": "", "deleted_key": "<gone>"}
+    table = tf.lookup.experimental.DenseHashTable(kind, tf.int64, 0, **special)
+    keys = tf.constant([special[name]], kind)
+    for use in (
+        table.lookup,
+        table.remove,
+        lambda keys: table.insert(keys, tf.constant([1], tf.int64)),
+    ):
+        with pytest.raises(errors.InvalidArgumentError, match=f"Using the {name} .* not allowed"):
+            use(keys)
+    assert int(table.size()) == 0

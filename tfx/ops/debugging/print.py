@@ -16,6 +16,8 @@ from tfx.core import dtypes, nest
 from tfx.core.errors import InvalidArgumentError
 from tfx.core.log import LOGGER
 from tfx.framework.composite.indexed_slices import IndexedSlices
+from tfx.framework.composite.ragged import is_ragged
+from tfx.framework.composite.sparse import is_sparse
 from tfx.framework.host_call import host_call
 from tfx.framework.tensor import EagerTensor, Tensor
 from tfx.framework.variable import Variable
@@ -75,8 +77,8 @@ def print(
         8
     """
     write = _writer(output_stream)
-    tensors: list[Tensor] = []
-    pieces = _PLACE.split(sep.join([_template(x, tensors) for x in inputs]) + end)
+    places = _Places(summarize)
+    pieces = _PLACE.split(sep.join([_template(x, places) for x in inputs]) + end)
     # The one text that stands as it is, without quotation marks.
     plain = len(inputs) == 1 and _is_text(inputs[0])
     texts = pieces[::2]
@@ -84,10 +86,13 @@ def print(
 
     def run(given: Sequence[EagerTensor]) -> None:
         arrays = [given[i].view() for i in order]
-        shown = [_decoded(a.item()) if plain else describe(a, summarize) for a in arrays]
+        shown = [
+            _decoded(a.item()) if plain or i in places.texts else describe(a, summarize)
+            for i, a in zip(order, arrays, strict=True)
+        ]
         write("".join([t + s for t, s in zip(texts, [*shown, ""], strict=True)]))
 
-    host_call(HostCall("print", run, "{}".join(texts).strip()), tensors)
+    host_call(HostCall("print", run, "{}".join(texts).strip()), places.tensors)
 
 
 def _writer(stream: Any) -> Callable[[str], Any]:
@@ -140,20 +145,41 @@ class _Text:
         return self._text
 
 
-def _template(x: Any, tensors: list[Tensor]) -> str:
-    """An input as text, with places for the tensors in it, which are added to ``tensors``."""
+class _Places:
+    """The tensors that are printed, by the numbers of their places in the text.
 
-    def leaf(y: Any) -> Any:
-        if not isinstance(y, Tensor | Variable | IndexedSlices):
-            return y
-        tensors.append(tensor(y))
-        return _Text(_MARK + chr(_FIRST + len(tensors) - 1))
+    Attributes:
+        tensors: The tensors.
+        texts: Which of them are texts to be printed as they are.
+    """
 
+    def __init__(self, summarize: int) -> None:
+        self.tensors: list[Tensor] = []
+        self.texts: set[int] = set()
+        self._summarize = summarize
+
+    def of(self, x: Any) -> Any:
+        """What stands for a leaf of a structure."""
+        if isinstance(x, Tensor | Variable | IndexedSlices):
+            return _Text(self._place(tensor(x)))
+        if is_ragged(x):
+            self.texts.add(len(self.tensors))
+            return _Text(self._place(x._as_text(self._summarize)))
+        if is_sparse(x):
+            parts = [self._place(part) for part in (x.indices, x.values, x.dense_shape)]
+            return _Text("'SparseTensor(indices={}, values={}, shape={})'".format(*parts))
+        return x
+
+    def _place(self, x: Tensor) -> str:
+        self.tensors.append(x)
+        return _MARK + chr(_FIRST + len(self.tensors) - 1)
+
+
+def _template(x: Any, places: _Places) -> str:
+    """An input as text, with places for the tensors in it."""
     if isinstance(x, str):
         return x
-    if isinstance(x, Tensor | Variable | IndexedSlices):
-        return repr(leaf(x))
-    return pprint.pformat(nest.map_structure(leaf, x) if nest.is_nested(x) else x)
+    return pprint.pformat(nest.map_structure(places.of, x) if nest.is_nested(x) else places.of(x))
 
 
 def describe(array: np.ndarray[Any, Any], summarize: int) -> str:

@@ -128,6 +128,33 @@ def test_levels_of_absl(caplog: pytest.LogCaptureFixture) -> None:
             tf.print("x", output_stream=unsupported)
 
 
+@pytest.mark.parametrize("traced", [False, True], ids=["eager", "function"])
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (lambda: tf.ragged.constant([[1, 2], [], [3]]), "[[1, 2], [], [3]]"),
+        (lambda: tf.ragged.constant([[[1], [2, 3]]]), "[[[1], [2, 3]]]"),
+        (lambda: {"r": tf.ragged.constant([["a", "b"], []])}, "{'r': [['a', 'b'], []]}"),
+        (
+            lambda: tf.ragged.constant([list(range(9))]),
+            "[[0, 1, 2, ..., 6, 7, 8]]",
+        ),
+        (
+            lambda: tf.sparse.from_dense([0, 5]),
+            "'SparseTensor(indices=[[1]], values=[5], shape=[2])'",
+        ),
+    ],
+)
+def test_ragged_and_sparse_tensors(
+    make: Any, expected: str, traced: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def show() -> None:
+        tf.print("x:", make(), output_stream=sys.stdout)
+
+    (tf.function(show) if traced else show)()
+    assert capsys.readouterr().out == f"x: {expected}\n"
+
+
 class TestInAFunction:
     def test_at_each_run(self, capsys: pytest.CaptureFixture[str]) -> None:
         @tf.function
