@@ -13,6 +13,7 @@ from tfx.framework.composite.indexed_slices import IndexedSlices as _IndexedSlic
 from tfx.framework.tensor import Tensor as _Tensor
 from tfx.framework.variable import Variable as _Variable
 from tfx.function.execution.concrete_function import ConcreteFunction as _ConcreteFunction
+from tfx.function.inspection.function_type import FunctionType as _FunctionType
 from tfx.function.tracing.function import Function as _Function
 from tfx.function.tracing.trace_types import SupportsTracingProtocol as _SupportsTracingProtocol
 from tfx.function.tracing.trace_types import TraceType as _TraceType
@@ -28,6 +29,7 @@ experimental = _namespace(
     # What tf.function makes, before and after its choice of a trace.
     Callable=(_Function | _ConcreteFunction),
     ConcreteFunction=_ConcreteFunction,
+    FunctionType=_FunctionType,
     GenericFunction=(_Function | _ConcreteFunction),
     PolymorphicFunction=_Function,
     SupportsTracingProtocol=_SupportsTracingProtocol,

@@ -271,14 +271,15 @@ def makedirs(path: Any) -> None:
 
 
 def mkdir(path: Any) -> None:
-    """Make a folder.
+    """Make a folder; nothing happens if it is there.
 
     Raises:
-        AlreadyExistsError: it is there already.
+        AlreadyExistsError: there is a file of that path.
         NotFoundError: the folder above it is not there.
     """
     with file_errors():
-        os.mkdir(local_path(path))
+        if not os.path.isdir(local_path(path)):
+            os.mkdir(local_path(path))
 
 
 def remove(path: Any) -> None:

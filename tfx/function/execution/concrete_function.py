@@ -26,7 +26,7 @@ from tfx.function.execution.observed_calls import ObservedCalls
 from tfx.function.execution.program import Program
 from tfx.function.execution.strategies import ClosedCall, ReadingCall, choose
 from tfx.function.gradients import recurrent_rules as recurrent_rules
-from tfx.function.inspection.describe import describe, describe_line
+from tfx.function.inspection.function_type import FunctionType, of_trace
 from tfx.function.inspection.placement import Placement, placement, signature_line
 from tfx.function.inspection.predicted_placement import predicted
 from tfx.function.pickling.concrete_functions import from_parts, parts_of
@@ -136,6 +136,11 @@ class ConcreteFunction(TakesOptions, WithVariables):
         return self.signature.structured
 
     @property
+    def function_type(self) -> FunctionType:
+        """The parameters, captures and the result with their types, as a ``Signature``."""
+        return of_trace(self)
+
+    @property
     def structured_outputs(self) -> Any:
         """The structure of a call's result, tensors replaced by specs."""
         specs = iter(
@@ -194,7 +199,7 @@ class ConcreteFunction(TakesOptions, WithVariables):
         Args:
             verbose: False: on one line, without captures.
         """
-        return describe(self) if verbose else describe_line(self)
+        return repr(self.function_type) if verbose else str(self.function_type)
 
     def placement(self, device: str | None = None) -> Placement:
         """Return the device and execution provider of each node; compiles the graph if need be.
@@ -225,14 +230,14 @@ class ConcreteFunction(TakesOptions, WithVariables):
         return predicted(name, wanted, self._func_graph.graph)
 
     def __str__(self) -> str:
-        return f"ConcreteFunction {describe(self)}"
+        return f"ConcreteFunction {self.function_type!r}"
 
     def __reduce__(self) -> Any:
         """Pickle the graph and the variables, which the unpickled function keeps alive."""
         return _unpickled, (parts_of(self),)
 
     def __repr__(self) -> str:
-        return f"<ConcreteFunction {describe_line(self)} at 0x{id(self):X}>"
+        return f"<ConcreteFunction {self.function_type} at 0x{id(self):X}>"
 
     # Calling
 

@@ -14,6 +14,7 @@ from tfx.framework.function_wrappers import present
 from tfx.framework.graph_api import WithVariables
 from tfx.function.execution.concrete_function import ConcreteFunction
 from tfx.function.execution.function_with_options import TakesOptions
+from tfx.function.inspection.function_type import FunctionType, of_python
 from tfx.function.inspection.placement import Placements
 from tfx.function.pickling.by_name_or_value import (
     chosen,
@@ -101,6 +102,12 @@ class Function(TakesOptions, WithVariables):
     def function_spec(self) -> Parameters:
         """The parameters of the Python function."""
         return self._parameters
+
+    @property
+    def function_type(self) -> FunctionType:
+        """The parameters of the Python function, with what an input signature says of them."""
+        specs = () if self._declared is None else self._declared.by_parameter()
+        return of_python(self._parameters.signature, specs)
 
     def experimental_get_tracing_count(self) -> int:
         """Return how many times the Python function was traced."""
