@@ -164,7 +164,7 @@ show(f(tf.constant([1.0, 2.0])))
     + """
 @tf.function
 def f(x):
-    for i in tf.range(3):
+    for i in range(3):
         x = x * x
     return x
 x = tf.constant([1.0, 2.0])
@@ -314,7 +314,7 @@ class M(tf.Module):
         self.v = tf.Variable([1.0, 2.0])
     @tf.function(input_signature=[tf.TensorSpec([None, 2])])
     def __call__(self, x):
-        for i in tf.range(2):
+        for i in range(2):
             x = x * self.v
         return x
 import os
@@ -422,7 +422,7 @@ for op in ("Loop", "If", "GRU", "SequenceInsert", "Sin", "Call", "Host"):
     + """
 @tf.function
 def f(x):
-    for i in tf.range(2):
+    for i in range(2):
         x = x * x
     return x
 x = tf.constant([[1.0, 2.0]])
@@ -520,6 +520,7 @@ def _outcomes(*arguments: str) -> dict[str, str]:
     return found
 
 
+@pytest.mark.xdist_group("import order")
 @pytest.mark.skipif(not hasattr(import_order.os, "fork"), reason="the system has no fork")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_gives_the_same_whatever_was_imported_before(name: str) -> None:

@@ -12,6 +12,9 @@ from types import ModuleType
 
 import pytest
 
+# One process makes the bundles.
+pytestmark = pytest.mark.xdist_group("conformance")
+
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "loaders" / "conformance"
 HONEST = [

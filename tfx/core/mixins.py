@@ -1,4 +1,4 @@
-"""Methods that classes of different layers have in common."""
+"""What classes of different layers have in common."""
 
 from __future__ import annotations
 
@@ -57,6 +57,20 @@ class FromConfig:
     def from_config(cls, config: Mapping[str, Any]) -> Self:
         """The object whose ``get_config`` returned ``config``."""
         return cls(**config)
+
+
+def class_name_of(config: Any) -> str:
+    """The name of the class in ``{"class_name": ..., "config": ...}``, as ``serialize`` makes it.
+
+    Raises:
+        ValueError: it is something else.
+    """
+    if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
+        raise ValueError(
+            f"Unknown config={config!r}; expected {{'class_name': ..., 'config': ...}}, as "
+            "serialize() makes it."
+        )
+    return str(config["class_name"])
 
 
 class Configured(FromConfig):

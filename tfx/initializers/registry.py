@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from tfx.core.mixins import class_name_of
 from tfx.initializers.fixed import Constant, Identity, Ones, Zeros
 from tfx.initializers.initializer import Initializer
 from tfx.initializers.random import Orthogonal, RandomNormal, RandomUniform, TruncatedNormal
@@ -39,20 +40,6 @@ _BY_NAME: dict[str, type[Initializer]] = {
 def serialize(initializer: Initializer) -> dict[str, Any]:
     """An initializer's class and arguments as a dict of plain values."""
     return {"class_name": type(initializer).__name__, "config": initializer.get_config()}
-
-
-def class_name_of(config: Any) -> str:
-    """The name of the class in what ``serialize`` made.
-
-    Raises:
-        ValueError: it is something else.
-    """
-    if not isinstance(config, Mapping) or not isinstance(config.get("class_name"), str):
-        raise ValueError(
-            f"Unknown config={config!r}; expected {{'class_name': ..., 'config': ...}}, as "
-            "serialize() makes it."
-        )
-    return str(config["class_name"])
 
 
 def deserialize(

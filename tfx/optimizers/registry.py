@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any
 
-from tfx.initializers.registry import class_name_of
+from tfx.core.mixins import class_name_of
 from tfx.optimizers.adagrad import Adadelta, Adagrad
 from tfx.optimizers.adam import Adam, Adamax, AdamW, Nadam
 from tfx.optimizers.ftrl import Ftrl

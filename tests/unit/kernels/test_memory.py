@@ -46,7 +46,7 @@ def test_random_programs_stay_in_their_tensors(fuzzer):
 @pytest.mark.slow
 def test_the_loops_for_wide_vectors_have_the_results_of_the_others(tmp_path):
     flags = [*build.FLAGS, *build.machine_flags(), ZEROS]
-    check(compiled("fuzz", tmp_path, flags), 1, 50_000)
+    check(compiled("fuzz", tmp_path, flags), 1, 10_000)
 
 
 @pytest.mark.proof
@@ -84,7 +84,7 @@ def test_random_tensors_are_not_left_and_results_are_right(name, seed, count, tm
 def test_whatever_the_runtime_is_and_does(count, tmp_path):
     """Too old, another one, failing; and tensors of any sizes, whose products overflow."""
     others = [name for name in build.SOURCES if name != "operator.c"]
-    program = sanitized("runtime_check", tmp_path, [ZEROS], others)
+    program = sanitized("runtime_check", tmp_path, [ZEROS, "-O0"], others)
     done = subprocess.run([program, "1", str(count)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
     tried, succeeded, broken = map(int, done.stdout.split())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tfx.core import nest
@@ -34,26 +35,20 @@ class _DefaultValue:
 CAPTURED_DEFAULT_VALUE = _DefaultValue()
 
 
+@dataclass(frozen=True)
 class ValueType:
     """The type of an argument or result that is not one tensor: a structure, or a Python value.
 
     Attributes:
+        text: What it is shown as; equal types have the same.
         value: The argument, tensors replaced by specs.
     """
 
-    __slots__ = ("value",)
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
+    text: str
+    value: Any = field(compare=False)
 
     def __repr__(self) -> str:
-        return type_text(self.value)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ValueType) and repr(self) == repr(other)
-
-    def __hash__(self) -> int:
-        return hash(repr(self))
+        return self.text
 
 
 class TypedParameter(inspect.Parameter):
@@ -227,7 +222,7 @@ def type_of(value: Any) -> Any:
     """The type of an argument or result, tensors of which are replaced by specs."""
     if isinstance(value, TensorSpec):
         return _bare(value)
-    return value if isinstance(value, TypeSpec) else ValueType(value)
+    return value if isinstance(value, TypeSpec) else ValueType(type_text(value), value)
 
 
 def _bare(x: Any) -> TensorSpec:
