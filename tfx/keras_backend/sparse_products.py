@@ -49,15 +49,27 @@ def _sparse_times_dense(x: Any, y: Any) -> Any:
         rank = y.shape.rank
         return tf.transpose(tf.reshape(found, each), [*range(1, rank - 1), 0, rank - 1])
     if batch == 0:
-        return tf.sparse.sparse_dense_matmul(x, y)
+        return _of_rows(x, y)
     sizes = x.dense_shape
     result = tf.concat([sizes[:-1], tf.shape(y, tf.int64)[-1:]], 0)
     if y.shape.rank == 2:
         flat = tf.sparse.reshape(x, tf.stack([-1, sizes[-1]]))
-        return tf.reshape(tf.sparse.sparse_dense_matmul(flat, y), result)
+        return tf.reshape(_of_rows(flat, y), result)
     y = tf.broadcast_to(y, tf.concat([sizes[:-2], tf.shape(y, tf.int64)[-2:]], 0))
     flat, rows = _as_one_matrix(x), tf.reshape(y, tf.stack([-1, tf.shape(y, tf.int64)[-1]]))
     return tf.reshape(tf.sparse.sparse_dense_matmul(flat, rows), result)
+
+
+def _of_rows(x: Any, y: Any) -> Any:
+    """The product with a matrix, such as weights, whose gradient is that of the rows it meets.
+
+    ``sparse_dense_matmul`` is the same with a dense gradient, and says what does not fit.
+    """
+    width = x.shape[1]
+    if width is None or width != y.shape[0]:
+        return tf.sparse.sparse_dense_matmul(x, y)
+    weighted = tf.gather(y, x.indices[:, 1]) * x.values[:, None]
+    return tf.math.unsorted_segment_sum(weighted, x.indices[:, 0], x.dense_shape[0])
 
 
 def _last_first(rank: int) -> list[int]:

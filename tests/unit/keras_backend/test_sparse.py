@@ -170,6 +170,7 @@ def test_products_know_their_shape_and_their_gradients() -> None:
     with tf.GradientTape() as tape:
         y = tf.reduce_sum(ops.matmul(sparse(A), weights) * [[1.0, 2.0]])
     gradient = tape.gradient(y, weights)
+    assert isinstance(gradient, tf.IndexedSlices)
     expected = np.outer(A.sum(0), [1, 2])
     np.testing.assert_allclose(array(gradient), expected)
 
