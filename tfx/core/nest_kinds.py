@@ -259,3 +259,25 @@ def same_class(a: type, b: type) -> bool:
         return True
     fields = namedtuple_fields(a)
     return fields is not None and a.__name__ == b.__name__ and fields == namedtuple_fields(b)
+
+
+def in_order_of(keys: Sequence[Any], given: Sequence[Any], values: Sequence[Any]) -> Any:
+    """The parts of a structure in the order of another one with the same keys.
+
+    Names may stand in another order: that of the components of a class may have changed since
+    something was saved.
+
+    Args:
+        keys: The keys of the other structure.
+        given: The keys of this one.
+        values: Its parts.
+
+    Returns:
+        A list of the parts, or None if the keys differ.
+    """
+    if list(keys) == list(given):
+        return list(values)
+    if not all(type(key) is str for key in (*keys, *given)) or sorted(keys) != sorted(given):
+        return None
+    parts = dict(zip(given, values, strict=True))
+    return [parts[key] for key in keys]

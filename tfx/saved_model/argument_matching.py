@@ -14,7 +14,7 @@ import numpy as np
 
 from tfx.core.dims import format_shape
 from tfx.core.errors import InvalidArgumentError
-from tfx.core.nest_kinds import Kind, expanded_kind_of, kind_of, namedtuple_fields
+from tfx.core.nest_kinds import Kind, expanded_kind_of, in_order_of, kind_of, namedtuple_fields
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
 from tfx.framework.tensor import Tensor
@@ -70,9 +70,9 @@ def _match(
         return
     given = _kind_of(value)
     keys = kind.keys(want)
-    if given is None or not _alike(want, value, keys, given.keys(value)):
+    values = None if given is None else _parts(want, value, keys, given)
+    if values is None:
         raise MismatchError(f"{where} is {shown(value)}, the trace is for {shown(want)}")
-    values = list(given.values(value))
     if len(keys) > len(values):
         values.append(value.__tf_flatten__()[0])
     for key, part, inner in zip(keys, kind.values(want), values, strict=True):
@@ -84,12 +84,17 @@ def _kind_of(value: Any) -> Kind | None:
     return expanded_kind_of(value) or kind_of(value)
 
 
-def _alike(want: Any, value: Any, keys: list[Any], given: list[Any]) -> bool:
+def _parts(want: Any, value: Any, keys: list[Any], kind: Kind) -> list[Any] | None:
+    """The parts of a value in the order of ``keys``; None: it is not alike."""
+    parts: list[Any] = list(kind.values(value))
     if hasattr(value, "__tf_flatten__"):  # its parts have no names
         # What it has beside its tensors is the last part of what was saved.
-        count = len(given) + (keys[-1:] == ["metadata"])
-        return namedtuple_fields(type(want)) is not None and len(keys) == count
-    return isinstance(want, Mapping) == isinstance(value, Mapping) and keys == given
+        count = len(parts) + (keys[-1:] == ["metadata"])
+        return parts if namedtuple_fields(type(want)) is not None and len(keys) == count else None
+    if isinstance(want, Mapping) != isinstance(value, Mapping):
+        return None
+    found: list[Any] | None = in_order_of(keys, kind.keys(value), parts)
+    return found
 
 
 def _tensor(where: str, spec: TensorSpec, value: Any, convert: bool) -> Any:

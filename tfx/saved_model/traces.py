@@ -32,6 +32,7 @@ from tfx.bundle.records import (
     GraphOutput,
     Storage,
 )
+from tfx.core import nest
 from tfx.core.dtypes import as_dtype
 from tfx.core.errors import BundleError, FailedPreconditionError
 from tfx.framework.device import DEFAULT_DEVICE
@@ -385,9 +386,13 @@ class LoadedFiles:
                 bound[i] = _unused_input(graph, entry.argument_leaves[i])
         func_graph.arguments = [bound[i] for i in arguments]
         outputs = self._bind_outputs(func_graph, graph_entry, imported)
-        func_graph.graph.outputs = [outputs[i] for i in results]
         tensors = {i: SymbolicTensor(outputs[i], func_graph) for i in results}
         structure = result_from_value(entry.result, tensors.__getitem__)
+        # Components of a class may stand in another order than when they were saved.
+        numbers = {id(tensor): i for i, tensor in tensors.items()}
+        flat = nest.flatten(structure, expand_composites=True)
+        results = [numbers[id(tensor)] for tensor in flat if tensor is not None]
+        func_graph.graph.outputs = [outputs[i] for i in results]
         func_graph.graph.outputs += [
             s.current for s in func_graph.written_states() if s.current is not None
         ]

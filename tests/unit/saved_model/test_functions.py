@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -392,3 +392,31 @@ def test_a_function_traced_inside_another_is_saved_without_that_trace(tmp_path: 
         back.inner(tf.constant(1.0))
     with pytest.raises(ValueError, match=r"has 1 traces|tensors of the function"):
         tf.saved_model.save(module, tmp_path / "n", signatures=module.inner)
+
+
+class _InOldOrder(NamedTuple):
+    """The components of a sparse tensor as bundles had them first, sorted by name."""
+
+    dense_shape: Any
+    indices: Any
+    values: Any
+
+
+_InOldOrder.__name__ = "SparseTensor"
+
+
+def test_components_of_sparse_tensors_are_known_by_name(tmp_path: Any) -> None:
+    spec = _InOldOrder(
+        tf.TensorSpec([2], tf.int64), tf.TensorSpec([None, 2], tf.int64), tf.TensorSpec([None])
+    )
+    module = tf.Module()
+    module.f = tf.function(lambda x: x._replace(values=2.0 * x.values), input_signature=[spec])
+    module.g = tf.function(lambda x: x._replace(values=3.0 * x.values))
+    module.g.get_concrete_function(spec)
+    tf.saved_model.save(module, tmp_path / "m")
+    back = tf.saved_model.load(tmp_path / "m")
+    x = tf.sparse.from_dense([[1.0, 0.0], [0.0, 2.0]])
+    for function, factor in ((back.f, 2.0), (back.g, 3.0)):
+        found = function(x)
+        assert isinstance(found, tf.SparseTensor)
+        assert tf.sparse.to_dense(found).numpy().tolist() == [[factor, 0], [0, 2 * factor]]

@@ -10,7 +10,7 @@ from typing import Any
 from tfx.core import dtypes, nest
 from tfx.core.dims import is_automatic_dim
 from tfx.core.errors import DTypeMismatchError, InvalidArgumentError, ShapeMismatchError
-from tfx.core.nest_kinds import expanded_kind_of
+from tfx.core.nest_kinds import expanded_kind_of, in_order_of
 from tfx.core.shapes import TensorShape
 from tfx.core.specs import TensorSpec
 from tfx.framework.convert import convert_to_tensor
@@ -231,10 +231,11 @@ def paired(expected: Any, value: Any) -> list[tuple[Any, Any, Any]] | None:
     if hasattr(expected, "_tfx_fitted"):
         value = expected._tfx_fitted(value)
     wanted, given = expanded_kind_of(expected), expanded_kind_of(value)
-    if wanted is None or given is None or wanted.keys(expected) != given.keys(value):
+    if wanted is None or given is None:
         return None
-    parts = zip(wanted.keys(expected), wanted.values(expected), given.values(value), strict=True)
-    return list(parts)
+    keys = wanted.keys(expected)
+    parts = in_order_of(keys, given.keys(value), given.values(value))
+    return None if parts is None else list(zip(keys, wanted.values(expected), parts, strict=True))
 
 
 def _equal(a: Any, b: Any) -> bool:
