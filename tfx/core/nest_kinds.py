@@ -261,7 +261,7 @@ def same_class(a: type, b: type) -> bool:
     return fields is not None and a.__name__ == b.__name__ and fields == namedtuple_fields(b)
 
 
-def in_order_of(keys: Sequence[Any], given: Sequence[Any], values: Sequence[Any]) -> Any:
+def in_order_of(keys: Sequence[Any], given: Sequence[Any], values: Iterable[Any]) -> Any:
     """The parts of a structure in the order of another one with the same keys.
 
     Names may stand in another order: that of the components of a class may have changed since
